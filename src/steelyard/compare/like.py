@@ -24,6 +24,8 @@ from steelyard.measure.published.our_case import (
     UNIT,
 )
 from steelyard.model import UNCHANGED, Machine, Scalar, Value, scope
+from steelyard.model.devices import find_device, on_device
+from steelyard.model.machine import DOORS
 from steelyard.model.roles import SIZES
 from steelyard.statistics.validity.trust import ORDER
 
@@ -154,8 +156,13 @@ def _has_policy(case: SideCase, wanted: Scalar, machine: Machine | None) -> bool
 
 
 def _has_device(case: SideCase, wanted: Scalar, machine: Machine | None) -> bool:
-    devices = machine.devices if machine else ()
-    return any(d.number == case.parameters.get("device") and d.kind == wanted for d in devices)
+    device = find_device(machine, case.parameters)
+    return device is not None and device.kind == wanted
+
+
+def _has_mode(case: SideCase, wanted: Scalar, machine: Machine | None) -> bool:
+    # A publication names the device, not the interface to it.
+    return on_device(case.parameters) if wanted in DOORS else case.parameters.get("mode") == wanted
 
 
 _TESTS: dict[str, Callable[[SideCase, Scalar, Machine | None], bool]] = {
@@ -168,6 +175,7 @@ _TESTS: dict[str, Callable[[SideCase, Scalar, Machine | None], bool]] = {
     "threads": _has_threads,
     "memory_policy": _has_policy,
     "device": _has_device,
+    "mode": _has_mode,
 }
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import Evaluation, Machine, Result
+from steelyard.model.devices import find_device, on_device
 from steelyard.model.words import in_words
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
@@ -101,10 +102,11 @@ def _roles(result: Result, machine: Machine) -> list[Role]:
     if mode == "threads":
         return [(0, count, "", 0) for count in counts]
     device = int(cases.number(result, "device") or 0)
-    kind = next((d.kind for d in machine.devices if d.number == device), "device")
+    found = find_device(machine, result.parameters)
+    kind = found.kind if found else "device"
     among = [d.number for d in machine.devices if d.kind == kind]
     number = among.index(device) if device in among else device
-    if mode == "opencl":
+    if on_device(result.parameters):
         return [(1, 0.0, kind, number)]
     return [(2, count, kind, number) for count in counts]
 

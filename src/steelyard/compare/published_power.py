@@ -8,10 +8,12 @@ from steelyard.measure.published import Published
 from steelyard.measure.telemetry.watched import modelled, not_idle
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.account import Account
+from steelyard.model.devices import find_device
 from steelyard.model.scope import NODE
 from steelyard.model.words import plural
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.energy_metrics import POWER
+from steelyard.statistics.results.shared_work import side_of
 from steelyard.statistics.validity import trust
 
 STENCIL = "node.stencil"  # the kernel of the publication
@@ -64,14 +66,13 @@ def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]
         for r in results
         if POWER.name in r.metrics and r.metrics[POWER.name].scope == (NODE,) and r.verdict.level != "INVALID"
     ]
-    sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "opencl", "gpu+1 cpu": "mixed"}
-    in_mode = [r for r in usable if r.parameters["mode"] == sides.get(state) and "model" not in r.parameters]
+    sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "device", "gpu+1 cpu": "mixed"}
+    in_mode = [r for r in usable if (side_of(r) or "mixed") == sides.get(state) and "model" not in r.parameters]
     if state == "1 cpu":
         return cases.where(in_mode, threads=1)
     if state == "2 cpu":  # all that the node has
         return cases.where(in_mode, threads=len(machine.cpus))
-    gpus = {d.number for d in machine.devices if d.kind == "GPU"}
-    return [r for r in in_mode if cases.number(r, "device") in gpus] or in_mode
+    return [r for r in in_mode if (d := find_device(machine, r.parameters)) and d.kind == "GPU"] or in_mode
 
 
 def _choose(results: Sequence[Result], machine: Machine, state: str, greatest: bool = False) -> Drawn:
@@ -93,8 +94,7 @@ def _remark(result: Result, machine: Machine, state: str) -> str:
     threads = int(cases.number(result, "threads") or 0)
     if (state == "2 cpu" and threads != 2) or (state == "gpu+1 cpu" and threads != 1):
         words.append(f"with {plural(threads, 'thread')} instead of '{state}'")
-    number = cases.number(result, "device")
-    device = next((d for d in machine.devices if d.number == number), None)
+    device = find_device(machine, result.parameters)
     if device and device.kind != "GPU":
         words.append(f"with an OpenCL device that is a {device.kind} instead of a GPU")
     return ", ".join(words)

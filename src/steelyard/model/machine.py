@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steelyard.model.scalars import Scalar
+
+DOORS = {"opencl": "OpenCL", "cuda": "CUDA", "hip": "HIP"}  # interfaces that lead to devices
+
 
 @dataclass(frozen=True, slots=True)
 class Cache:
@@ -227,13 +231,22 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An OpenCL device: its number on the machine, its kind ("CPU", "GPU", "accelerator"), and its memory in bytes."""
+    """An accelerator: its number behind its door, its kind ("CPU", "GPU", "accelerator"), and its memory in bytes.
+
+    `door` leads to it: "opencl", "cuda" or "hip"; a device behind several doors has the one that Steelyard uses. `bus` is its
+    PCI address. `limits` are those of its data: "bandwidth" and "link" (B/s), "flops" and "flops_single" (flop/s). `facts`
+    describe it in words and numbers; which ones are known depends on the driver.
+    """
 
     number: int
     name: str
     kind: str
     memory: int
     shares_memory: bool  # with the host, so that nothing has to be copied
+    door: str = "opencl"
+    bus: str = ""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ _SAID = {
     ("page_size", "huge"): "explicit huge pages",
     ("mode", "threads"): "threads alone",
     ("mode", "opencl"): "OpenCL alone",
+    ("mode", "cuda"): "CUDA alone",
+    ("mode", "hip"): "HIP alone",
     ("mode", "mixed"): "threads and OpenCL",
     ("model", "threads"): "threads",
     ("model", "openmp"): "OpenMP",

@@ -1,17 +1,19 @@
-"""Finds the OpenCL devices of the machine in a separate process, since drivers may crash or hang."""
+"""Finds the devices of the machine in a separate process, since drivers may crash or hang."""
 
 import ctypes
 import json
 import os
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from steelyard.model import Device
+from steelyard.measure.machine.device_facts import bus_facts, nvml_facts, peaks
+from steelyard.model import Device, Scalar
 from steelyard.system.answers import NoAnswer, ask, parsed
 from steelyard.system.starts import absolute_folders, module_command
 
@@ -19,39 +21,87 @@ ANSWER_SECONDS = 20  # a driver that has not answered by then hangs
 # From the OpenCL specification: queries for a device, and the kinds of devices.
 ALL, NAME, TYPE, MEMORY, SHARES_MEMORY = 0xFFFFFFFF, 0x102B, 0x1000, 0x101F, 0x1035
 KINDS = {2: "CPU", 4: "GPU", 8: "accelerator"}
+VENDOR, NVIDIA = 0x1001, 0x10DE
+BUS, SLOT, DOMAIN = 0x4008, 0x4009, 0x400A  # of NVIDIA's devices
+# From cuda.h: attributes of a device. Clocks are in kHz, the width of the memory's bus in bits, caches in bytes.
+UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR = 16, 13, 36, 37, 38, 32, 18, 75, 76
+ATTRIBUTES = (UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR)
+# Where pip puts NVIDIA's compiler, below the folder of an environment's packages.
+NVRTC = ("nvidia/cu*/lib/libnvrtc.so.*", "nvidia/cuda_nvrtc/lib/libnvrtc.so.*")
 
 
 def library() -> str | None:
     """Returns the OpenCL library: $STEELYARD_OPENCL, or that of LD_LIBRARY_PATH or the system; None if there is none."""
-    if named := os.environ.get("STEELYARD_OPENCL"):
-        return named
+    return os.environ.get("STEELYARD_OPENCL") or _find_library(r"libOpenCL\.so")
+
+
+def drivers() -> dict[str, str]:
+    """Returns the libraries of the drivers that are on this machine, by their doors: "cuda", "hip"."""
+    named = {"cuda": ("STEELYARD_CUDA", r"libcuda\.so\.1"), "hip": ("STEELYARD_HIP", r"libamdhip64\.so")}
+    found = {door: os.environ.get(variable) or _find_library(name) for door, (variable, name) in named.items()}
+    return {door: path for door, path in found.items() if path}
+
+
+def compiler() -> str:
+    """Returns NVIDIA's compiler NVRTC: $STEELYARD_NVRTC, that of the system or its toolkit, or of this environment; or ""."""
+    if found := os.environ.get("STEELYARD_NVRTC") or _find_library(r"libnvrtc\.so"):
+        return found
+    below = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
+    paths = [*Path("/usr/local/cuda/lib64").glob("libnvrtc.so")]
+    paths += [path for folder in below for pattern in NVRTC for path in sorted(folder.glob(pattern))]
+    return next((str(path) for path in paths if "alt" not in path.name), "")
+
+
+def _find_library(pattern: str) -> str | None:
     folders = absolute_folders(os.environ.get("LD_LIBRARY_PATH", ""), ":;")
-    paths = [path for folder in folders for path in sorted(Path(folder).glob("libOpenCL.so*"))]
+    paths = [
+        path for folder in folders for path in sorted(Path(folder).glob("lib*.so*")) if re.match(pattern, path.name)
+    ]
     if paths:
         return str(paths[0])
+    listed = re.search(pattern + r"\S*", _list_libraries())
+    return listed[0] if listed else None
+
+
+@lru_cache
+def _list_libraries() -> str:
     try:
-        listed = re.search(r"libOpenCL\.so\S*", ask(["/sbin/ldconfig", "-p"]).stdout)
+        return ask(["/sbin/ldconfig", "-p"]).stdout
     except NoAnswer:
-        return None
-    return listed and listed[0]
+        return ""
 
 
 @lru_cache
 def find_devices() -> tuple[Device, ...]:
-    """Returns all devices in the order of their platforms; () if there is no library, or its drivers fail."""
-    name = library()
-    if name is None:
-        return ()
+    """Returns all devices, those of drivers of vendors first; () if there are none, or the drivers fail.
+
+    A device of NVIDIA that CUDA and OpenCL lead to is there once: by CUDA if its compiler is on the machine.
+    """
+    found = [device for door, name in drivers().items() for device in _answer(door, name)]
+    nvrtc = compiler() if any(d.door == "cuda" for d in found) else ""
+    found = [replace(d, facts={**d.facts, "compiler": nvrtc}) if d.door == "cuda" else d for d in found]
+    by_opencl = _answer("opencl", name) if (name := library()) else []
+    usable = {d.bus for d in found if d.door != "cuda" or nvrtc}
+    # Without a compiler OpenCL leads to a device, and the driver still describes it.
+    kept = {d.bus: d for d in by_opencl if d.bus and d.bus not in usable}
+    described = {d.bus: d for d in found if d.bus in kept}
+    others = [
+        replace(d, limits=told.limits, facts=told.facts) if (told := described.get(d.bus)) else d
+        for d in by_opencl
+        if not d.bus or d.bus in kept
+    ]
+    return (*(d for d in found if d.bus not in kept), *others)
+
+
+def _answer(door: str, name: str) -> list[Device]:
     try:
-        answer = ask(module_command("steelyard.measure.machine.devices", name), ANSWER_SECONDS)
-        if answer.returncode != 0:
-            return ()
-        return tuple(Device(**fields) for fields in parsed(answer.stdout))
+        answer = ask(module_command("steelyard.measure.machine.devices", door, name), ANSWER_SECONDS)
+        return [Device(**fields) for fields in parsed(answer.stdout)] if answer.returncode == 0 else []
     except (NoAnswer, ValueError, TypeError):
-        return ()
+        return []
 
 
-def _ask(name: str) -> Iterator[Device]:
+def _ask_opencl(name: str) -> Iterator[Device]:
     """Yields the devices, by calls of the library."""
     cl = ctypes.CDLL(name)
     number = 0
@@ -63,7 +113,12 @@ def _ask(name: str) -> Iterator[Device]:
             cl.clGetDeviceInfo(ctypes.c_void_p(device), NAME, ctypes.c_size_t(256), text, None)
             word_of_kind = next((word for bit, word in KINDS.items() if kind & bit), "other")
             shared = _number(cl, device, SHARES_MEMORY) & 0xFFFFFFFF != 0
-            yield Device(number, text.value.decode(errors="replace").strip(), word_of_kind, memory, shared)
+            bus = ""
+            if _number(cl, device, VENDOR) & 0xFFFFFFFF == NVIDIA:
+                domain, of_bus, slot = (_number(cl, device, what) & 0xFFFF for what in (DOMAIN, BUS, SLOT))
+                bus = f"{domain:04x}:{of_bus:02x}:{slot >> 3:02x}.{slot & 7:x}"
+            named = text.value.decode(errors="replace").strip()
+            yield Device(number, named, word_of_kind, memory, shared, bus=bus)
             number += 1
 
 
@@ -81,5 +136,56 @@ def _number(cl: Any, device: int, what: int) -> int:
     return value.value
 
 
+def _ask_driver(door: str, name: str) -> Iterator[Device]:
+    """Yields the devices of CUDA or HIP, by calls of the driver's library."""
+    api, prefix = ctypes.CDLL(name), "cu" if door == "cuda" else "hip"
+
+    def call(function: str, *arguments: object) -> None:
+        if (code := getattr(api, prefix + function)(*arguments)) != 0:
+            raise OSError(f"{prefix}{function} returned the error {code}")
+
+    count, handle, memory = ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()
+    call("Init", ctypes.c_uint(0))
+    call("DeviceGetCount" if door == "cuda" else "GetDeviceCount", ctypes.byref(count))
+    for number in range(count.value):
+        text = ctypes.create_string_buffer(256)
+        call("DeviceGet", ctypes.byref(handle), ctypes.c_int(number))
+        call("DeviceGetName", text, ctypes.c_int(256), handle)
+        call("DeviceTotalMem_v2" if door == "cuda" else "DeviceTotalMem", ctypes.byref(memory), handle)
+        named = text.value.decode(errors="replace")
+        call("DeviceGetPCIBusId", text, ctypes.c_int(256), handle)
+        bus = text.value.decode().lower()
+        limits, facts, shared = {}, bus_facts(bus), False
+        if door == "cuda":
+            of_cuda = {what: _attribute(call, what, handle.value) for what in ATTRIBUTES}
+            limits, shared = peaks(of_cuda), bool(of_cuda[INTEGRATED])
+            facts |= _describe(of_cuda) | nvml_facts(bus)
+        if link := facts.get("link"):
+            limits["link"] = float(link)
+        yield Device(number, named, "GPU", memory.value, shared, door, bus, limits, facts)
+
+
+def _attribute(call: Callable[..., None], what: int, device: int) -> int:
+    value = ctypes.c_int()
+    with suppress(OSError):  # a newer driver may not know it
+        call("DeviceGetAttribute", ctypes.byref(value), ctypes.c_int(what), ctypes.c_int(device))
+    return value.value
+
+
+def _describe(of: dict[int, int]) -> dict[str, Scalar]:
+    return {
+        "units": of[UNITS],
+        "capability": f"{of[MAJOR]}.{of[MINOR]}",
+        "clock": 1000 * of[CLOCK],
+        "memory_clock": 1000 * of[MEMORY_CLOCK],
+        "bus_width": of[BUS_WIDTH],
+        "last_cache": of[LAST_CACHE],
+        "ecc": bool(of[ECC]),
+    }
+
+
 if __name__ == "__main__":
-    print(json.dumps([asdict(device) for device in _ask(sys.argv[1])]))
+    door, path = sys.argv[1:]
+    print(
+        json.dumps([asdict(device) for device in (_ask_opencl(path) if door == "opencl" else _ask_driver(door, path))])
+    )

@@ -19,6 +19,7 @@ from typing import cast
 from steelyard.measure.records.case_places import MARK, MIXED, HostKinds, Places
 from steelyard.measure.records.writing import write_whole
 from steelyard.model import UNCHANGED, Machine, Parameters, Record, Run, Shown
+from steelyard.model.devices import on_device
 from steelyard.model.observed import Kind
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.measures import MEASURES, Measure
@@ -74,7 +75,7 @@ class Best:
         A case has none before its first record shows which of several kinds of hosts it uses.
         """
         used = self._hosts.expect(parameters)
-        if parameters.get("mode") == "opencl" or used is None:
+        if on_device(parameters) or used is None:
             return UNBOUNDED
         kinds, hosts = used
         return self._read_bounds((_case(benchmark, kernel, parameters, self._places.of(parameters), kinds), hosts))
@@ -98,7 +99,7 @@ class Best:
         A case in private caches does not depend on the memory, one on a device not on the processor. Threads that shared
         processors by turns have no bounds.
         """
-        if record.surroundings.oversubscribed or record.parameters.get("mode") == "opencl":
+        if record.surroundings.oversubscribed or on_device(record.parameters):
             return UNBOUNDED
         bounds, host_kinds = self._read_bounds(self._identify_case(record)), self._hosts.of_hosts(record)
         if is_cached(record) and not OF_MEMORY.isdisjoint(bounds.best):

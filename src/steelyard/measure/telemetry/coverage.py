@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.measure.telemetry.sampler import added_up
 from steelyard.model import Device, Machine, Parameters
+from steelyard.model.devices import find_device, on_device
 from steelyard.model.scope import ACCELERATOR, HOST, MEMORY, MODULE, NODE, PLATFORM, PROCESSORS, SEVERAL, Parts
 from steelyard.model.sensor import SUPERCHIP, Scope, Sensor, scope_of_rapl
 from steelyard.model.words import joined
@@ -200,12 +201,12 @@ def _kind(part: str) -> str:
 
 def missing(scope: Parts, parameters: Parameters, machine: Machine | None) -> str:
     """Returns the parts that compute in a case with these parameters and whose energy the scope lacks; "" for none."""
-    mode, devices = str(parameters.get("mode", "threads")), machine.devices if machine else ()
-    device = next((d for d in devices if d.number == parameters.get("device")), None)
+    alone, devices = on_device(parameters), machine.devices if machine else ()
+    device = find_device(machine, parameters)
     lacks = []
-    if mode != "opencl" and not contains(scope, PROCESSORS):
+    if not alone and not contains(scope, PROCESSORS):
         lacks.append("the processors")
-    if mode in ("opencl", "mixed") and not _is_in_scope(scope, device, devices):
+    if (alone or parameters.get("mode") == "mixed") and not _is_in_scope(scope, device, devices):
         of_processors = device is not None and _is_of_processors(device)
         lacks.append("the processors" if of_processors else f"the device {device.name}" if device else "the device")
     return joined(dict.fromkeys(lacks))

@@ -7,11 +7,13 @@ from steelyard.judge.evaluation.energy import lacking
 from steelyard.judge.findings.open_questions import undecided
 from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Machine, Result, Value
+from steelyard.model.devices import find_device
 from steelyard.model.scope import words
 from steelyard.model.units import quantity
 from steelyard.model.words import joined, plural
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.identity import Identity, identity
+from steelyard.statistics.results.shared_work import side_of
 
 NAMED = 12  # kernels that are listed
 UNCOVERED = "Parts that compute have no power sensor"
@@ -55,9 +57,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def name_device(machine: Machine, results: Iterable[Result]) -> str:
     """Returns the name of the device that all results used; "the device" for several or unknown ones."""
-    numbers = {cases.number(r, "device") for r in results}
-    names = [device.name for device in machine.devices if device.number in numbers]
-    return names[0] if len(numbers) == len(names) == 1 else "the device"
+    names = {device.name if (device := find_device(machine, r.parameters)) else "" for r in results}
+    return names.pop() or "the device" if len(names) == 1 else "the device"
 
 
 def energy_questions(rule: str, question: str, evaluation: Evaluation, results: list[Result]) -> list[Finding]:
@@ -69,11 +70,11 @@ def energy_questions(rule: str, question: str, evaluation: Evaluation, results: 
 
 def _pairs(results: list[Result]) -> list[Pair]:
     """Returns the pairs of each case with the most threads."""
-    best: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
+    best: dict[str, dict[Identity, Result]] = {"threads": {}, "device": {}}
     for r in sorted(results, key=lambda r: cases.number(r, "threads") or 0):
-        if (by_case := best.get(str(r.parameters["mode"]))) is not None:
-            by_case[identity(r, "mode", "threads", "device", "pinning")] = r
-    return [Pair(r, best["opencl"][key]) for key, r in best["threads"].items() if key in best["opencl"]]
+        if (by_case := best.get(side_of(r))) is not None:
+            by_case[identity(r, "mode", "door", "threads", "device", "pinning")] = r
+    return [Pair(r, best["device"][key]) for key, r in best["threads"].items() if key in best["device"]]
 
 
 def _finding(pairs: list[Pair], by: str, device: str) -> Finding:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.devices import on_device
 from steelyard.model.scope import words
 from steelyard.model.units import quantity
 from steelyard.model.words import plural
@@ -26,7 +27,7 @@ class Energies:
 
     @property
     def name(self) -> str:
-        return "the device" if self.best.parameters["mode"] == "opencl" else "the threads"
+        return "the device" if on_device(self.best.parameters) else "the threads"
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -93,9 +94,10 @@ def _line(energies: Energies) -> str:
 def _remedy(costs: list[Energies]) -> str:
     """Returns the advice to run each kernel on the side that uses less energy."""
     parts = []
-    for side, mode in (("the device", "opencl"), ("the threads", "threads")):
-        if kernels := [s.mixed.kernel for s in costs if s.name == side]:
-            parts.append(f"{', '.join(kernels[:NAMED])} with {side} alone (--set mode={mode})")
+    for side in ("the device", "the threads"):
+        if chosen := [s for s in costs if s.name == side]:
+            kernels = ", ".join(s.mixed.kernel for s in chosen[:NAMED])
+            parts.append(f"{kernels} with {side} alone (--set mode={chosen[0].best.parameters['mode']})")
     return f"To save energy, run {'; '.join(parts)}."
 
 

@@ -1,4 +1,4 @@
-"""The kernels of the node, each with the modes in which it was measured: by threads, ours or OpenMP's, by an OpenCL device, by
+"""The kernels of the node, each with the modes in which it was measured: by threads, ours or OpenMP's, by a device, by
 threads and device together.
 """
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard.model import Machine, Record, Result
+from steelyard.model.devices import name_device, on_device
 from steelyard.model.words import in_words, plural
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.identity import Identity, identity
 
-Mode = tuple[int, int, int]  # kind, threads, device: the order of the columns, too
+Mode = tuple[int, int, int, str]  # kind, threads, device, its door: the order of the columns, too
 
 
 @dataclass(frozen=True)
@@ -27,22 +28,22 @@ def mode_of(result: Result | Record) -> Mode:
     mode = str(result.parameters["mode"])
     threads, device = (int(cases.number(result, name) or 0) for name in ("threads", "device"))
     if mode == "threads":
-        return (1 if "model" in result.parameters else 0, threads, 0)
-    return (2, 0, device) if mode == "opencl" else (3, threads, device)
+        return (1 if "model" in result.parameters else 0, threads, 0, "")
+    if on_device(result.parameters):
+        return (2, 0, device, mode)
+    return (3, threads, device, str(result.parameters.get("door", "opencl")))
 
 
 def called(mode: Mode, machine: Machine) -> str:
     """'4 threads', '4 OpenMP threads', 'GPU 0 (OpenCL)', '4 threads and GPU 0 (OpenCL)'."""
-    kind, threads, number = mode
-    words = in_words("threads", threads)
-    device = next((d.kind for d in machine.devices if d.number == number), "device")
-    named = f"{device} {number} (OpenCL)"
+    kind, threads, number, door = mode
+    words, named = in_words("threads", threads), name_device(machine, {"door": door, "device": number})
     return (words, plural(threads, "OpenMP thread"), named, f"{words} and {named}")[kind]
 
 
 def measured(results: Iterable[Result]) -> list[Measured]:
     """The modes of each case; a kernel with several sizes has them in its name."""
-    parameters = ("mode", "model", "threads", "device", "toolchain", "pinning")
+    parameters = ("mode", "model", "threads", "device", "door", "toolchain", "pinning")
     groups: dict[Identity, dict[Mode, Result]] = {}
     for r in results:
         usual = ("wait_policy",) if r.parameters.get("wait_policy") == "default" else ()

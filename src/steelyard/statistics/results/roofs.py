@@ -6,6 +6,7 @@ from typing import Literal
 
 from steelyard.model import Attempt, Evaluation, Machine, Result, Scalar
 from steelyard.model.caches import MEMORY, WELL_BEYOND, WELL_INSIDE, capacities, level_of
+from steelyard.model.devices import on_device
 from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
@@ -105,8 +106,8 @@ def working_set(result: Result) -> float | None:
 
 
 def threads_of(result: Result, machine: Machine) -> int:
-    """Returns the number of used processors: threads × ranks. OpenCL uses all of its processors, whatever `threads` is."""
-    if result.parameters.get("mode") == "opencl":
+    """Returns the number of used processors: threads × ranks. A device uses all of its processors, whatever `threads` is."""
+    if on_device(result.parameters):
         return len(machine.cpus)
     threads = cases.number(result, "threads") or 1
     return int(threads * (cases.number(result, "ranks") or 1))

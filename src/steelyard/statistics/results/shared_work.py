@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from steelyard.model import Result
+from steelyard.model.devices import on_device
 from steelyard.statistics.results.identity import Identity, identity
 
 
@@ -19,17 +20,22 @@ class Sides:
 def sides(results: Iterable[Result]) -> list[Sides]:
     """Returns the sides of each result in mixed mode, in order. All `results` have the parameter `mode`."""
     all_results = list(results)
-    by_mode: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
+    by_mode: dict[str, dict[Identity, Result]] = {"threads": {}, "device": {}}
     for r in all_results:
-        if (mode := str(r.parameters["mode"])) in by_mode:
-            by_mode[mode][_key(r, "threads" if mode == "threads" else "device")] = r
+        if side := side_of(r):
+            by_mode[side][_key(r, side)] = r
     return [
-        Sides(r, by_mode["threads"].get(_key(r, "threads")), by_mode["opencl"].get(_key(r, "device")))
+        Sides(r, by_mode["threads"].get(_key(r, "threads")), by_mode["device"].get(_key(r, "device")))
         for r in all_results
         if r.parameters["mode"] == "mixed"
     ]
 
 
+def side_of(result: Result) -> str:
+    """Returns "threads" or "device", whichever computes alone; "" for both together."""
+    return "device" if on_device(result.parameters) else "threads" if result.parameters["mode"] == "threads" else ""
+
+
 def _key(result: Result, side: str) -> Identity:
     """Returns the parts of a case that must be equal: all parameters but the mode and the other side."""
-    return identity(result, *({"mode", "threads", "device"} - {side}))
+    return identity(result, *({"mode", "door", "threads", "device"} - {side}))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.model import Check, Evidence, Level, Record, Verdict
+from steelyard.model.devices import on_device
 from steelyard.model.evidence import noted
 from steelyard.model.observed import Around, Observed, Pace
 from steelyard.model.units import percent
@@ -117,7 +118,7 @@ def judge_record(record: Record, bounds: pace.Bounds) -> Record:
 def _followed(record: Record) -> Observed:
     """Returns the surroundings that the figure follows: a device with its own memory shares nothing with other processes."""
     around = record.surroundings
-    if record.parameters.get("mode") != "opencl" or (around.details or {}).get("shares_memory") is True:
+    if not on_device(record.parameters) or (around.details or {}).get("shares_memory") is True:
         return around
     samples = replace(around.samples, core_clock=None, issued=None, stream=None, chase=None)
     only_waited = Pace(waited=around.pace.waited)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Device, Evaluation, Finding, Result
+from steelyard.model.devices import find_device
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import in_words, plural
 from steelyard.statistics.difference.compare import Comparison, compare_all
@@ -57,7 +58,7 @@ def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
 
 def _finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
     number = cases.number(kernels[0].mixed, "device") or 0
-    device = next((d for d in evaluation.run.machine.devices if d.number == number), None)
+    device = find_device(evaluation.run.machine, kernels[0].mixed.parameters)
     called = f"device {number:.0f} ({device.name})" if device else f"device {number:.0f}"
     pays, loses = [s for s in kernels if s.comparison.call == "FASTER"], [s for s in kernels if s.loses]
     parts = [

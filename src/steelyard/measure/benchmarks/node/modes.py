@@ -1,13 +1,15 @@
 """Common parts of the benchmarks of a node: the three modes, the metrics, and the figure that compares the modes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from steelyard.measure.benchmarks.axes import thread_counts, with_openmp
 from steelyard.measure.benchmarks.figures import draw_values
 from steelyard.measure.benchmarks.rates import elapsed, per_second
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Result, Sampling, Scalar
+from steelyard.model.devices import name_device, on_device
 from steelyard.model.figure import Axis, Figure
+from steelyard.model.machine import DOORS, Device
 from steelyard.model.words import in_words, plural
 
 # Steelyard's own threads, also in records without a model; or OpenMP threads, if a setting names them.
@@ -18,7 +20,7 @@ openmp = True
 def axes_of(
     kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False
 ) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
-    """Returns axes of kernels with the size parameter `size`: all numbers of threads, each OpenCL device, both together.
+    """Returns axes of kernels with the size parameter `size`: all numbers of threads, each device, both together.
 
     `quick` and `usual` are the sizes in a quick run and in others; `setup` is the set-up time of the usual size, in seconds.
     `weak`: the work is proportional to the size.
@@ -33,18 +35,20 @@ def axes_of(
         seconds = setup * (quick / usual if fast else 1)
         common: dict[str, tuple[Scalar, ...]] = {"kernel": kernels, "pinning": ("compact",), **sizes}
         grows = size if weak else None
-        numbers = tuple(d.number for d in machine.devices)
 
-        def block(mode: str, threads: tuple[int, ...], longer: int) -> Axes:
-            device: dict[str, tuple[Scalar, ...]] = {} if mode == "threads" else {"device": numbers}
+        def block(mode: str, threads: tuple[int, ...], longer: int, devices: Sequence[Device] = ()) -> Axes:
+            device: dict[str, tuple[Scalar, ...]] = {"device": tuple(d.number for d in devices)} if devices else {}
+            if mode == "mixed" and devices[0].door != "opencl":
+                device["door"] = (devices[0].door,)
             fixed = {"mode": (mode,), **device}
-            bounds: dict[str, tuple[float, float]] = {"threads": (1, 1)} if mode == "opencl" else {}
+            bounds: dict[str, tuple[float, float]] = {"threads": (1, 1)} if mode in DOORS else {}
             values = {**common, **fixed, "threads": threads}
             return Axes(values, sampling, longer * seconds, choices={**MODEL, **fixed}, bounds=bounds)
 
         blocks = with_openmp(replace(block("threads", counts, 1), weak=grows))
-        if numbers:
-            blocks += [block("opencl", (1,), 2), block("mixed", counts[-1:], 3)]
+        for door in DOORS:
+            if devices := [d for d in machine.devices if d.door == door]:
+                blocks += [block(door, (1,), 2, devices), block("mixed", counts[-1:], 3, devices)]
         return tuple(blocks)
 
     return axes
@@ -73,10 +77,8 @@ def called(result: Result, machine: Machine) -> str:
         words += f", {in_words('wait_policy', policy)}"
     if mode == "threads":
         return words
-    number = int(result.parameters.get("device", 0))
-    device = next((d for d in machine.devices if d.number == number), None)
-    name = f"{device.kind} {number} (OpenCL)" if device else f"device {number} (OpenCL)"
-    return name if mode == "opencl" else f"{words} and {name}"
+    name = name_device(machine, result.parameters)
+    return name if on_device(result.parameters) else f"{words} and {name}"
 
 
 def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:

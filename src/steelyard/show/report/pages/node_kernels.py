@@ -33,7 +33,7 @@ def data(evaluation: Evaluation) -> Page | None:
     results = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
     usable = [r for r in results if kernel_bars.usable(r)]
     most = max((mode_of(r)[1] for r in usable if mode_of(r)[0] == 0), default=0)
-    reference: Mode = (0, most, 0)
+    reference: Mode = (0, most, 0, "")
     toolchains = dict.fromkeys(r.parameters.get("toolchain") for r in usable)
     parts = []
     for toolchain in toolchains:
