@@ -41,18 +41,26 @@ int called(const char* name) {
 }
 
 struct Stream {
-  double busy_until = 0;
+  double busy_until = 0, worked = 0;  // worked: seconds that were planted
   bool captured = false;
-  void use(double seconds) { busy_until = std::max(busy_until, now()) + seconds; }
+  void use(double seconds) { busy_until = std::max(busy_until, now()) + seconds, worked += seconds; }
+  double clock() const {
+    static const bool planted = std::getenv("FAKE_KERNEL") || std::getenv("FAKE_GRAPH") || std::getenv("FAKE_COPY");
+    return planted ? worked : std::max(now(), busy_until);
+  }
 };
 struct Event {
   double at = 0;
 };
-struct Graph {
-  std::size_t kernels = 0;
-};
 struct Kernel {
   void (*call)(void**);
+};
+// The launches of one kernel with one pointer.
+struct Graph {
+  std::size_t kernels = 0;
+  Kernel* kernel = nullptr;
+  unsigned items = 0;
+  void* argument = nullptr;
 };
 struct Index {
   unsigned x, y, z;
@@ -119,6 +127,32 @@ void fake_barrier() {
   swapcontext(&items[own], &scheduler);
 }
 
+static void execute(Kernel* kernel, unsigned gx, unsigned bx, void** parameters) {
+  constexpr std::size_t stack = 64 << 10;
+  std::vector<char> stacks(stack * bx);
+  job = kernel->call, values = parameters, blockDim = {bx, 1, 1}, gridDim = {gx, 1, 1};
+  for (unsigned group = 0; group < gx; ++group) {
+    blockIdx = {group, 0, 0};
+    items.assign(bx, {}), done.assign(bx, 0);
+    for (unsigned i = 0; i < bx; ++i) {
+      getcontext(&items[i]);
+      items[i].uc_stack.ss_sp = stacks.data() + stack * i;
+      items[i].uc_stack.ss_size = stack;
+      items[i].uc_link = &scheduler;
+      makecontext(&items[i], work, 0);
+    }
+    for (bool left = true; left;) {
+      left = false;
+      for (running = 0; running < bx; ++running)
+        if (!done[running]) {
+          threadIdx = {static_cast<unsigned>(running), 0, 0};
+          swapcontext(&scheduler, &items[running]);
+          left = left || !done[running];
+        }
+    }
+  }
+}
+
 int cuInit(unsigned) { return called("cuInit"); }
 int cuDeviceGetCount(int* n) { return *n = std::stoi(told("FAKE_DEVICES", "1")), called("cuDeviceGetCount"); }
 int cuDeviceGet(int* device, int n) { return *device = n, called("cuDeviceGet"); }
@@ -131,7 +165,7 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 }
 int cuDeviceGetPCIBusId(char* text, int size, int device) {
   return std::snprintf(text, static_cast<std::size_t>(size), "%s", told("FAKE_BUS", "0000:01:00.0").c_str()),
-         text[0] ? text[std::strlen(text) - 4] = static_cast<char>('0' + device) : 0, called("cuDeviceGetPCIBusId");
+         text[0] ? text[std::strlen(text) - 1] = static_cast<char>('0' + device) : 0, called("cuDeviceGetPCIBusId");
 }
 int cuDeviceGetAttribute(int* value, int what, int) {
   const int capability = std::stoi(told("FAKE_CAPABILITY", "90"));
@@ -146,7 +180,11 @@ int cuDeviceGetAttribute(int* value, int what, int) {
   auto found = known.find(what);
   return *value = found == known.end() ? 0 : found->second, called("cuDeviceGetAttribute");
 }
-int hipDeviceGetAttribute(int* value, int what, int device) { return cuDeviceGetAttribute(value, what, device); }
+int hipDeviceGetAttribute(int* value, int what, int device) {
+  const std::map<int, int> of_cuda{{63, 16}, {5, 13}, {60, 36}, {59, 37}, {19, 38}};
+  auto found = of_cuda.find(what);
+  return cuDeviceGetAttribute(value, found == of_cuda.end() ? -1 : found->second, device);
+}
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &recorded, called("cuDevicePrimaryCtxRetain"); }
 int cuDevicePrimaryCtxRelease_v2(int) { return called("cuDevicePrimaryCtxRelease_v2"); }
 int cuCtxSetCurrent(void*) { return called("cuCtxSetCurrent"); }
@@ -182,9 +220,7 @@ int cuStreamSynchronize(Stream* stream) {
 }
 int cuEventCreate(Event** event, unsigned) { return *event = new Event, called("cuEventCreate"); }
 int cuEventDestroy_v2(Event* event) { return delete event, called("cuEventDestroy_v2"); }
-int cuEventRecord(Event* event, Stream* stream) {
-  return event->at = std::max(now(), stream->busy_until), called("cuEventRecord");
-}
+int cuEventRecord(Event* event, Stream* stream) { return event->at = stream->clock(), called("cuEventRecord"); }
 int cuEventElapsedTime(float* time, Event* a, Event* b) {
   return *time = static_cast<float>(1e3 * (b->at - a->at)), called("cuEventElapsedTime");
 }
@@ -198,7 +234,11 @@ int cuGraphInstantiateWithFlags(Graph** ready, Graph* graph, unsigned long long)
   return *ready = graph, called("cuGraphInstantiateWithFlags");
 }
 int cuGraphLaunch(Graph* graph, Stream* stream) {
-  return stream->use(static_cast<double>(graph->kernels) * std::stod(told("FAKE_GRAPH", "0"))), called("cuGraphLaunch");
+  const double planted = std::stod(told("FAKE_GRAPH", "0"));
+  stream->use(static_cast<double>(graph->kernels) * planted);
+  void* parameters[] = {&graph->argument};
+  for (std::size_t i = 0; graph->kernel->call && i < graph->kernels; ++i) execute(graph->kernel, 1, graph->items, parameters);
+  return called("cuGraphLaunch");
 }
 int cuGraphDestroy(Graph*) { return called("cuGraphDestroy"); }
 int cuGraphExecDestroy(Graph*) { return called("cuGraphExecDestroy"); }
@@ -219,32 +259,12 @@ int cuModuleGetFunction(Kernel** kernel, void* module, const char* name) {
 }
 int cuLaunchKernel(Kernel* kernel, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned, unsigned,
                    Stream* stream, void** parameters, void**) {
-  if (stream->captured) return ++recorded.kernels, called("cuLaunchKernel");
-  if (double planted = std::stod(told("FAKE_KERNEL", "0")); planted > 0 || !kernel->call)
-    return stream->use(planted), called("cuLaunchKernel");
-  constexpr std::size_t stack = 64 << 10;
-  std::vector<char> stacks(stack * bx);
-  job = kernel->call, values = parameters, blockDim = {bx, 1, 1}, gridDim = {gx, 1, 1};
-  for (unsigned group = 0; group < gx; ++group) {
-    blockIdx = {group, 0, 0};
-    items.assign(bx, {}), done.assign(bx, 0);
-    for (unsigned i = 0; i < bx; ++i) {
-      getcontext(&items[i]);
-      items[i].uc_stack.ss_sp = stacks.data() + stack * i;
-      items[i].uc_stack.ss_size = stack;
-      items[i].uc_link = &scheduler;
-      makecontext(&items[i], work, 0);
-    }
-    for (bool left = true; left;) {
-      left = false;
-      for (running = 0; running < bx; ++running)
-        if (!done[running]) {
-          threadIdx = {static_cast<unsigned>(running), 0, 0};
-          swapcontext(&scheduler, &items[running]);
-          left = left || !done[running];
-        }
-    }
+  if (stream->captured) {
+    recorded = {recorded.kernels + 1, kernel, bx, *static_cast<void**>(parameters[0])};
+    return called("cuLaunchKernel");
   }
+  if (kernel->call && told("FAKE_SKIP", "").empty()) execute(kernel, gx, bx, parameters);
+  stream->use(std::stod(told("FAKE_KERNEL", "0")));
   return called("cuLaunchKernel");
 }
 
@@ -262,6 +282,7 @@ int nvrtcCompileProgram(Program* program, int count, const char** options) {
       told("FAKE_FOLDER", "/tmp") + "/fake" + std::to_string(getpid()) + "_" + std::to_string(number++);
   Dl_info own;
   dladdr(reinterpret_cast<void*>(&nvrtcCompileProgram), &own);
+  std::ofstream(base + ".txt") << program->text;
   std::ofstream file(base + ".cpp");
   file << prelude << program->text << "\n";
   const std::regex kernels(R"(\n\s*(?:kernel\s+void\s+(\w+)|KERNEL_OF\(\w+, (\w+)\))\()");
@@ -270,8 +291,8 @@ int nvrtcCompileProgram(Program* program, int count, const char** options) {
   for (std::sregex_iterator at(text.begin(), text.end(), kernels), end; at != end; ++at)
     file << "CALL(" << (*at)[1] << (*at)[2] << ")\n";
   file.close();
-  std::string command =
-      "c++ -std=c++20 -O1 -w -fpermissive -fPIC -shared -o " + base + ".so " + base + ".cpp " + own.dli_fname;
+  std::string command = "c++ -std=c++20 -O1 -w -fpermissive -fPIC -shared -Wl,-Bsymbolic -o " + base + ".so " + base +
+                        ".cpp " + own.dli_fname;
   for (int i = 0; i < count; ++i)
     if (std::strncmp(options[i], "-D", 2) == 0) command += std::string(" '") + options[i] + "'";
   command += " > " + base + ".log 2>&1";
@@ -294,6 +315,24 @@ int nvrtcGetCUBINSize(Program* program, std::size_t* size) {
 }
 int nvrtcGetCUBIN(Program* program, char* code) {
   return std::strcpy(code, program->code.c_str()), called("nvrtcGetCUBIN");
+}
+
+// The library: the product of two matrices of doubles. Its stream is the one that it was given last.
+static Stream* of_library;
+int cublasCreate_v2(void** handle) { return *handle = &recorded, called("cublasCreate_v2"); }
+int cublasDestroy_v2(void*) { return called("cublasDestroy_v2"); }
+int cublasSetStream_v2(void*, Stream* stream) { return of_library = stream, called("cublasSetStream_v2"); }
+int cublasGemmEx(void*, int, int, int rows, int columns, int depth, const double* alpha, const double* a, int type,
+                 int of_a, const double* b, int, int of_b, const double*, double* c, int, int of_c, int, int) {
+  if (type != 1) return 15;
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (int k = 0; k < depth; ++k) sum += a[i + k * of_a] * b[k + j * of_b];
+      c[i + j * of_c] = *alpha * sum;
+    }
+  of_library->use(std::stod(told("FAKE_KERNEL", "0")));
+  return called("cublasGemmEx");
 }
 
 #define ALSO(hip, cuda) __attribute__((alias(#cuda))) decltype(cuda) hip;

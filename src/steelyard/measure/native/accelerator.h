@@ -71,6 +71,9 @@ class Device {
   // Hands shared memory over, without a copy.
   virtual void share(Handle memory, std::size_t first, std::size_t bytes);
 
+  // The usual queue, for a library of the vendor.
+  virtual Handle queue() { return nullptr; }
+
   // The PCI address of a device of NVIDIA, as NVML takes it; "" of others.
   virtual std::string bus() const = 0;
   // The start of an error sentence: "the OpenCL device 'NAME'".

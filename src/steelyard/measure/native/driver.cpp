@@ -67,8 +67,8 @@ constexpr Function initialise{"cuInit", "hipInit"}, count_devices{"cuDeviceGetCo
     drop_program{"nvrtcDestroyProgram", "hiprtcDestroyProgram"}, compile{"nvrtcCompileProgram", "hiprtcCompileProgram"},
     log_size{"nvrtcGetProgramLogSize", "hiprtcGetProgramLogSize"}, get_log{"nvrtcGetProgramLog", "hiprtcGetProgramLog"},
     code_size{"nvrtcGetCUBINSize", "hiprtcGetCodeSize"}, get_code{"nvrtcGetCUBIN", "hiprtcGetCode"};
-// The attributes of a device of CUDA, by their numbers in cuda.h.
-constexpr int multiprocessors = 16, integrated = 18, major_version = 75, minor_version = 76;
+// Attributes of a device by their numbers in cuda.h and hip_runtime_api.h.
+constexpr int cuda_multiprocessors = 16, cuda_major_version = 75, cuda_minor_version = 76, hip_multiprocessors = 63;
 constexpr unsigned non_blocking = 1;  // of a stream
 
 using Names = std::vector<std::string>;
@@ -154,6 +154,7 @@ class Driver final : public Device {
   void copy_from(Handle from, void* host, std::size_t first, std::size_t bytes, bool second) override {
     must(call(copy_back, host, at(from, first), bytes, stream(second)), "to give data back");
   }
+  Handle queue() override { return streams_[0]; }
   std::string bus() const override { return cuda_ ? bus_ : ""; }
 
  private:
@@ -214,9 +215,9 @@ thread_local const Driver* Driver::current_ = nullptr;
   memory = largest = bytes;
   first(get_bus, text, 255, device_);
   bus_ = text;
+  units = static_cast<std::uint32_t>(std::max(1, attribute(cuda ? cuda_multiprocessors : hip_multiprocessors)));
   if (cuda) {
-    units = static_cast<std::uint32_t>(attribute(multiprocessors));
-    target_ = join({"sm_", attribute(major_version), attribute(minor_version)});
+    target_ = join({"sm_", attribute(cuda_major_version), attribute(cuda_minor_version)});
     must(library_.call("cuDevicePrimaryCtxRetain", &context_, device_), "to be opened");
   } else {
     must(library_.call("hipSetDevice", device_), "to be opened");

@@ -87,7 +87,7 @@ class OpenCl final : public Device {
              const std::vector<Argument>& arguments) override;
   void copy(const char* call, Handle of, void* host, std::size_t first, std::size_t bytes, bool second,
             const char* what);
-  Handle queue();
+  Handle make_queue();
   std::vector<Handle> devices() const;
   template <class T>
   T info(unsigned what) const;
@@ -138,9 +138,9 @@ T OpenCl::info(unsigned what) const {
   context_ = cl_.call<Handle>("clCreateContext", static_cast<const void*>(nullptr), 1u, &device_,
                               static_cast<void*>(nullptr), static_cast<void*>(nullptr), &code);
   must(code, "to open a context");
-  queue_ = queue();
+  queue_ = make_queue();
 }
-Handle OpenCl::queue() {
+Handle OpenCl::make_queue() {
   Int code = success;
   Handle made = cl_.call<Handle>("clCreateCommandQueue", context_, device_, kind_of_queue_, &code);
   must(code, "to make a command queue");
@@ -272,7 +272,7 @@ void OpenCl::unpin(void* place) {
 void OpenCl::copy(const char* call, Handle of, void* host, std::size_t first, std::size_t bytes, bool second,
                   const char* what) {
   constexpr unsigned later = 0;
-  if (second && !second_queue_) second_queue_ = queue();
+  if (second && !second_queue_) second_queue_ = make_queue();
   must(cl_.call(call, second ? second_queue_ : queue_, of, later, first, bytes, host, 0u,
                 static_cast<const void*>(nullptr), static_cast<void*>(nullptr)),
        what);

@@ -1,0 +1,74 @@
+// The common parts of kernels that a device alone computes, on data that the device itself makes and checks.
+#pragma once
+#include <functional>
+
+#include "accelerator.h"
+#include "device_clock.h"
+#include "kernel.h"
+
+namespace steelyard {
+
+class OnDevice {
+ public:
+  OnDevice(Params& p, Team& team) : device(accelerator::Device::open(p, "", true)), clock_(device->bus()) {
+    if (team.size() != 1) throw CaseError(join({"threads='", team.size(), "' must be 1: the device alone computes"}));
+  }
+  void prepare(Worker, std::size_t) { clock_.read_if_due(); }
+  // The name of the device, and its own seconds of an operation in each turn. The last turns are the samples.
+  std::string details() const {
+    return json::Object()
+        .add("device", json::text(device->name))
+        .add("shares_memory", json::boolean(device->shares_memory))
+        .add("units", static_cast<double>(device->units))
+        .add("device_seconds", json::list(seconds_))
+        .add("clock", clock_.readings())
+        .str();
+  }
+
+ protected:
+  // Queues the job so many times, and waits until all is done.
+  template <class Job>
+  void turn(std::size_t operations, Job job) {
+    device->mark(0);
+    for (std::size_t i = 0; i < operations; ++i) job();
+    device->mark(1);
+    device->finish();
+    seconds_.push_back(device->marked_seconds() / static_cast<double>(operations));
+  }
+  // Numbers of the device, copied to the host.
+  template <class T>
+  std::vector<T> fetched(accelerator::Handle from, std::size_t count, std::size_t first = 0) {
+    std::vector<T> values(count);
+    device->copy_from(from, values.data(), first * sizeof(T), count * sizeof(T), false);
+    device->finish();
+    return values;
+  }
+  void end_clock() { clock_.read(); }
+
+  std::unique_ptr<accelerator::Device> device;
+
+ private:
+  DeviceClock clock_;
+  std::vector<double> seconds_;
+};
+
+// Memory of a device alone.
+class DeviceMemory {
+ public:
+  DeviceMemory(accelerator::Device& device, std::size_t bytes) : device_(device) {
+    if (bytes > device.largest)
+      throw CaseError(join({device.named(), " has too little memory: ", bytes >> 20,
+                            " MiB are needed, but it allows at most ", device.largest >> 20, " MiB"}));
+    handle_ = device.allocate(bytes, nullptr);
+  }
+  ~DeviceMemory() { device_.release(handle_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  accelerator::Handle handle() const { return handle_; }
+
+ private:
+  accelerator::Device& device_;
+  accelerator::Handle handle_ = nullptr;
+};
+
+}  // namespace steelyard
