@@ -15,19 +15,26 @@ from steelyard.measure.launch.site import possible
 from steelyard.measure.launch.start import start
 from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.measure.run.asking import line, record_of
-from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Site, Tool
+from steelyard.model import Benchmark, Case, Device, Launch, Machine, Record, Run, Sampling, Site, Tool
 from steelyard.statistics.results.result import results
 
 # Large enough that every thread has work, small enough that a case takes milliseconds.
 SMALL = {"elements": 1 << 16, "bytes": 1 << 16, "message_bytes": 1 << 12}
 SMALLER = {
     "application.finite_elements": {"elements": 1 << 12},
+    "device.latency": {"steps": 1 << 10},
     "application.molecular_dynamics": {"particles": 4000, "steps": 20},
     "cluster.flops": {"intervals": 1 << 20},
     "node.matmul": {"order": 96},
     "node.montecarlo": {"steps": 500},
     "node.nbody": {"bodies": 512},
 }
+TWO_GPUS = tuple(
+    Device(number, "GPU", "GPU", 80 << 30, False, "cuda", f"0000:0{number}:00.0", {"bandwidth": 3e12}, {
+        "capability": "9.0", "compiler": "libnvrtc.so.12", "library": "libcublas.so.12", "last_cache": 50 << 20,
+    })
+    for number in range(2)
+)  # fmt: skip
 SHORT = Sampling(width=0.5, seconds=0.01, least=3, most=20)
 WHOLE = Sampling(width=0.5, seconds=2.0, least=2, most=2)  # where a sample is a whole program run
 ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)
@@ -48,10 +55,19 @@ def site(machine: Machine) -> Site:
     return Site(mpis_of(machine))
 
 
+def of_devices(benchmark: Benchmark) -> bool:
+    return benchmark.name.startswith("device.")
+
+
 def small_cases(benchmark: Benchmark, machine: Machine) -> list[Case]:
     """One small case for each kernel in each of its modes and models; the smallest parameters come first."""
     able = possible({benchmark.name: benchmark}, site(machine), ())
-    made = make(able, machine, EFFORTS["quick"], {}, ["any"], mpis=list(mpis_of(machine)))
+    if of_devices(benchmark):
+        if not machine.devices:
+            return []
+        made = make(able, machine, EFFORTS["standard"], {}, ["any"])  # a quick run leaves out processors behind OpenCL
+    else:
+        made = make(able, machine, EFFORTS["quick"], {}, ["any"], mpis=list(mpis_of(machine)))
     found: dict[tuple[str, ...], Case] = {}
     cases = [c for launch in made.launches for c in launch.cases]
     for case in sorted(cases, key=lambda c: str(sorted(c.parameters.items()))):
@@ -245,8 +261,11 @@ def test_a_benchmark_explains_itself_and_draws_its_figures(
     benchmark: Benchmark, programs: dict[str, Path], here: Machine
 ) -> None:
     assert all(len(text) > 40 for text in (benchmark.summary, benchmark.reading, benchmark.caution, benchmark.source))
+    plain = here
+    if of_devices(benchmark):
+        here = replace(here, devices=(*here.devices, *TWO_GPUS))
     made = make({benchmark.name: benchmark}, here, EFFORTS["quick"], {}, ["any"], mpis=["any"])
-    records = tuple(measured(programs, here, case) for case in small_cases(benchmark, here))
+    records = tuple(measured(programs, here, case) for case in small_cases(benchmark, plain))
     run = Run(id="a", path="a", started="now", machine=here, plan=made, records=records, finished=True)
     found = results(run.records, {benchmark.name: benchmark})
     assert len({f.name for f in benchmark.figures(found, here)}) == len(benchmark.figures(found, here))
@@ -259,7 +278,8 @@ def test_a_benchmark_explains_itself_and_draws_its_figures(
 def test_every_preset_plans_every_benchmark(
     benchmark: Benchmark, preset: str, here: Machine, two_sockets: Machine
 ) -> None:
-    for machine in (here, two_sockets):
+    for plain in (here, two_sockets):
+        machine = replace(plain, devices=TWO_GPUS) if of_devices(benchmark) else plain
         made = make({benchmark.name: benchmark}, machine, EFFORTS[preset], {}, ["any"], mpis=["any"])
         assert made.launches
         assert made.seconds > 0

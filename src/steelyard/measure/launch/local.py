@@ -11,5 +11,10 @@ def environment(machine: Machine) -> dict[str, str]:
     """The process's environment: the user's own, how much memory it may use, and the nodes of the main memory."""
     nodes = format_cpu_list(node.number for node in main_nodes(machine.nodes))
     ours = {"STEELYARD_MEMORY": str(machine.memory), "STEELYARD_NODES": nodes}
-    compiler = next((str(d.facts["compiler"]) for d in machine.devices if d.facts.get("compiler")), "")
-    return {**({"STEELYARD_NVRTC": compiler} if compiler else {}), **os.environ, **ours}
+    tools = {
+        variable: str(device.facts[fact])
+        for device in machine.devices
+        for variable, fact in (("STEELYARD_NVRTC", "compiler"), ("STEELYARD_CUBLAS", "library"))
+        if device.facts.get(fact)
+    }
+    return {**tools, **os.environ, **ours}

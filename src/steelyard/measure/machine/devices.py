@@ -26,8 +26,10 @@ BUS, SLOT, DOMAIN = 0x4008, 0x4009, 0x400A  # of NVIDIA's devices
 # From cuda.h: attributes of a device. Clocks are in kHz, the width of the memory's bus in bits, caches in bytes.
 UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR = 16, 13, 36, 37, 38, 32, 18, 75, 76
 ATTRIBUTES = (UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR)
+# The same in hip_runtime_api.h. What it calls a capability says nothing of peaks.
+OF_HIP = {UNITS: 63, CLOCK: 5, MEMORY_CLOCK: 60, BUS_WIDTH: 59, LAST_CACHE: 19, ECC: 0, INTEGRATED: 16}
 # Where pip puts NVIDIA's compiler, below the folder of an environment's packages.
-NVRTC = ("nvidia/cu*/lib/libnvrtc.so.*", "nvidia/cuda_nvrtc/lib/libnvrtc.so.*")
+IN_PACKAGES = ("nvidia/cu*/lib/{}.so.*", "nvidia/*/lib/{}.so.*")
 
 
 def library() -> str | None:
@@ -42,13 +44,13 @@ def drivers() -> dict[str, str]:
     return {door: path for door, path in found.items() if path}
 
 
-def compiler() -> str:
-    """Returns NVIDIA's compiler NVRTC: $STEELYARD_NVRTC, that of the system or its toolkit, or of this environment; or ""."""
-    if found := os.environ.get("STEELYARD_NVRTC") or _find_library(r"libnvrtc\.so"):
+def find_of_nvidia(variable: str, name: str) -> str:
+    """Returns a library of NVIDIA: that of the variable, of the system or its toolkit, or of this environment; or ""."""
+    if found := os.environ.get(variable) or _find_library(rf"{name}\.so"):
         return found
     below = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
-    paths = [*Path("/usr/local/cuda/lib64").glob("libnvrtc.so")]
-    paths += [path for folder in below for pattern in NVRTC for path in sorted(folder.glob(pattern))]
+    paths = [*Path("/usr/local/cuda/lib64").glob(f"{name}.so")]
+    paths += [path for folder in below for pattern in IN_PACKAGES for path in sorted(folder.glob(pattern.format(name)))]
     return next((str(path) for path in paths if "alt" not in path.name), "")
 
 
@@ -78,8 +80,13 @@ def find_devices() -> tuple[Device, ...]:
     A device of NVIDIA that CUDA and OpenCL lead to is there once: by CUDA if its compiler is on the machine.
     """
     found = [device for door, name in drivers().items() for device in _answer(door, name)]
-    nvrtc = compiler() if any(d.door == "cuda" for d in found) else ""
-    found = [replace(d, facts={**d.facts, "compiler": nvrtc}) if d.door == "cuda" else d for d in found]
+    cuda = any(d.door == "cuda" for d in found)
+    nvrtc = find_of_nvidia("STEELYARD_NVRTC", "libnvrtc") if cuda else ""
+    tools: dict[str, Scalar] = {
+        "compiler": nvrtc,
+        "library": find_of_nvidia("STEELYARD_CUBLAS", "libcublas") if cuda else "",
+    }
+    found = [replace(d, facts={**d.facts, **tools}) if d.door == "cuda" else d for d in found]
     by_opencl = _answer("opencl", name) if (name := library()) else []
     usable = {d.bus for d in found if d.door != "cuda" or nvrtc}
     # Without a compiler OpenCL leads to a device, and the driver still describes it.
@@ -155,14 +162,13 @@ def _ask_driver(door: str, name: str) -> Iterator[Device]:
         named = text.value.decode(errors="replace")
         call("DeviceGetPCIBusId", text, ctypes.c_int(256), handle)
         bus = text.value.decode().lower()
-        limits, facts, shared = {}, bus_facts(bus), False
-        if door == "cuda":
-            of_cuda = {what: _attribute(call, what, handle.value) for what in ATTRIBUTES}
-            limits, shared = peaks(of_cuda), bool(of_cuda[INTEGRATED])
-            facts |= _describe(of_cuda) | nvml_facts(bus)
+        numbers = {what: what for what in ATTRIBUTES} if door == "cuda" else OF_HIP
+        known = {what: _attribute(call, number_of_it, handle.value) for what, number_of_it in numbers.items()}
+        limits = peaks(known) if door == "cuda" else {}
+        facts = bus_facts(bus) | _describe(known) | (nvml_facts(bus) if door == "cuda" else {})
         if link := facts.get("link"):
             limits["link"] = float(link)
-        yield Device(number, named, "GPU", memory.value, shared, door, bus, limits, facts)
+        yield Device(number, named, "GPU", memory.value, bool(known[INTEGRATED]), door, bus, limits, facts)
 
 
 def _attribute(call: Callable[..., None], what: int, device: int) -> int:
@@ -175,7 +181,7 @@ def _attribute(call: Callable[..., None], what: int, device: int) -> int:
 def _describe(of: dict[int, int]) -> dict[str, Scalar]:
     return {
         "units": of[UNITS],
-        "capability": f"{of[MAJOR]}.{of[MINOR]}",
+        **({"capability": f"{of[MAJOR]}.{of[MINOR]}"} if MAJOR in of else {}),
         "clock": 1000 * of[CLOCK],
         "memory_clock": 1000 * of[MEMORY_CLOCK],
         "bus_width": of[BUS_WIDTH],

@@ -139,6 +139,11 @@ def _list_all_cases(
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         conflict = describe_excluded(benchmarks, machine, effort, settings)
         where = asked or "these benchmarks on this machine"
+        if all(name.startswith("device.") for name in benchmarks) and not conflict:
+            raise UsageError(
+                "There is no case to measure: a quick run found no accelerator that it can use. See which devices this machine "
+                "has, and what they need: steelyard machine; steelyard doctor"
+            )
         reasons = f" These combinations are not possible: {conflict}." if conflict else ""
         raise UsageError(f"There is no case to measure with {where}.{reasons}")
     chosen = settings.get("variant")

@@ -10,6 +10,7 @@ GROUPS = {
     "memory": "Memory",
     "core": "Cores",
     "node": "Nodes",
+    "device": "Accelerators",
     "network": "Network",
     "cluster": "Cluster",
     "application": "Applications",

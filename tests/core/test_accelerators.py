@@ -1,0 +1,280 @@
+"""Devices behind the drivers of NVIDIA and AMD: by a driver that a test plants things in, and by the vendors' compilers."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+import fake_cuda
+from steelyard.measure import build
+from steelyard.measure.machine import device_facts, devices
+from steelyard.measure.plan import catalogue
+from steelyard.model import Device, Machine
+
+STEELYARD = Path(sys.executable).with_name("steelyard")
+SHORT = "threads=1 seconds=0.01 least=2 most=3"
+# A small case of each kernel that all doors can compile: the program, and its parameters.
+NODE = {
+    "vector": "elements=20001", "reduction": "elements=20001", "nbody": "bodies=300", "mergesort": "elements=20001",
+    "histogram": "elements=20001", "montecarlo": "chains=70 steps=200", "convolution": "elements=16384", "fft": "elements=4096",
+    "stencil": "elements=32768", "spmv": "elements=4096", "matmul": "order=96",
+}  # fmt: skip
+DEVICE = [
+    *(("device.stream", f"kernel={kernel} elements=20000 {precision}")
+      for kernel in ("copy", "scale", "add", "triad", "write", "read")
+      for precision in ("precision=double", "precision=single group=64 each=2")),
+    ("device.latency", "kernel=chase bytes=65536 steps=500"),
+    *(("device.launch", f"kernel={kernel}") for kernel in ("queued", "waited", "graph")),
+    *(("device.transfer", f"kernel={kernel} bytes=100001 memory={memory}") for kernel in ("to_device", "from_device", "both_ways")
+      for memory in ("pinned", "pageable")),
+    *(("device.peak", f"kernel=vector precision={precision}") for precision in ("double", "single")),
+    ("device.peak", "kernel=library order=64"),
+]  # fmt: skip
+SAMPLE = (0, 3, 10, 13, 15, 20)  # of the list above, in every run of the tests
+SHORT_FORMATS = (
+    "vector half",
+    "vector bfloat16",
+    "matrix double",
+    "matrix tf32",
+    "matrix half",
+    "matrix bfloat16",
+    "matrix fp8",
+)
+CALLS = (
+    "cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceTotalMem_v2", "cuDeviceGetPCIBusId",
+    "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuMemHostAlloc", "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel", "cuStreamCreate", "cuStreamSynchronize",
+    "cuEventCreate", "cuEventRecord", "cuEventElapsedTime", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+    "cuGraphInstantiateWithFlags", "cuGraphLaunch", "nvrtcCreateProgram", "nvrtcCompileProgram",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def programs(here: Machine) -> dict[str, Path]:
+    """The programs of all kernels of nodes and devices."""
+    wanted = [b for name, b in catalogue.find().items() if name.startswith(("node.", "device."))]
+    return build.build(wanted, build.resolve(build.default(here), here))
+
+
+def ask(program: Path, environment: dict[str, str], lines: Iterable[str]) -> list[dict[str, Any]]:
+    given = "".join(f"{line} {SHORT}\n" for line in lines)
+    words = {**os.environ, **environment}
+    done = subprocess.run([program], input=given, env=words, capture_output=True, text=True, check=True, timeout=200)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def long_but(cases: list[Any], sample: Iterable[int]) -> list[Any]:
+    return [pytest.param(case, marks=[] if i in sample else [pytest.mark.long]) for i, case in enumerate(cases)]
+
+
+# --------------------------------------------------------------------------- right results behind every door
+
+
+@pytest.mark.parametrize("door", ["cuda", "hip"])
+@pytest.mark.parametrize("case", long_but(DEVICE, SAMPLE), ids=str)
+def test_a_kernel_of_a_device_is_right_and_its_check_finds_what_is_wrong(
+    case: tuple[str, str], door: str, programs: dict[str, Path], tmp_path: Path
+) -> None:
+    name, words = case
+    if door == "hip" and "library" in words:
+        pytest.skip("the library is NVIDIA's")
+    lines = [f"{words} door={door}{plant}" for plant in ("", " plant=skip", " plant=wrong")]
+    answers = ask(programs[name], fake_cuda.environment(tmp_path, door), lines)
+    assert [a.get("error") for a in answers] == [None] * 3
+    assert [a["check"]["passed"] for a in answers] == [True, False, False]
+    assert answers[0]["surroundings"]["details"]["device"] == "Fake H200"
+
+
+@pytest.mark.parametrize("door", ["cuda", "hip"])
+@pytest.mark.parametrize("kernel", long_but(list(NODE), (0, 4)))
+def test_one_text_of_a_node_kernel_is_right_behind_every_door(
+    kernel: str, door: str, programs: dict[str, Path], tmp_path: Path
+) -> None:
+    modes = (f"mode={door}", f"mode={door} plant=skip", f"mode=mixed door={door}")
+    lines = [f"{mode} {NODE[kernel]}" for mode in modes]
+    answers = ask(programs[f"node.{kernel}"], fake_cuda.environment(tmp_path, door), lines)
+    assert [a.get("error") for a in answers] == [None] * 3
+    assert [a["check"]["passed"] for a in answers] == [True, False, True]
+
+
+# --------------------------------------------------------------------------- planted times
+
+
+def test_planted_times_come_out_by_the_clock_of_the_device(programs: dict[str, Path], tmp_path: Path) -> None:
+    planted = fake_cuda.environment(tmp_path, skip=1, kernel=3e-4, graph=2e-6, copy=4e9)
+    expected = {
+        ("device.stream", "kernel=triad elements=20000"): 3e-4,
+        ("device.stream", "kernel=read elements=20000 precision=single"): 3e-4,
+        ("device.latency", "bytes=65536"): 3e-4,
+        ("device.peak", "kernel=vector precision=single"): 3e-4,
+        ("device.launch", "kernel=queued"): 3e-4,
+        ("device.launch", "kernel=waited"): 3e-4,
+        ("device.launch", "kernel=graph"): 64 * 2e-6,
+        ("device.transfer", "kernel=to_device bytes=4000000"): 1e-3,
+        ("device.transfer", "kernel=from_device bytes=400000 memory=pageable"): 1e-4,
+    }
+    for (name, words), seconds in expected.items():
+        (answer,) = ask(programs[name], planted, [f"{words} door=cuda"])
+        own = answer["surroundings"]["details"]["device_seconds"][-len(answer["samples"]) :]
+        assert median(own) == pytest.approx(seconds, rel=1e-3), (name, words)
+        # The host waits for the device: its time is no shorter, but for what it spends on the wait itself.
+        assert median(answer["samples"]) > 0.99 * seconds, (name, words)
+
+
+# --------------------------------------------------------------------------- devices that fail
+
+
+@pytest.mark.parametrize("call", long_but(list(CALLS), (0, 8, 14, 16, 25)))
+def test_a_call_that_fails_ends_in_a_sentence_and_the_next_case_goes_on(
+    call: str, programs: dict[str, Path], tmp_path: Path
+) -> None:
+    graph = "Graph" in call or "Capture" in call
+    name = "device.transfer" if "HostAlloc" in call else "device.launch"
+    words = "kernel=graph" if graph else "bytes=1000" if name == "device.transfer" else "kernel=queued"
+    failing = fake_cuda.environment(tmp_path, fail=f"{call}:1:719")
+    answers = ask(programs[name], failing, [f"{words} door=cuda"] * 2)
+    said = r"failed to .*: a kernel failed \(error 719\)|failed to find the kernel|cannot compile this kernel"
+    for answer in answers:
+        assert re.match(f"the CUDA device '.*' ({said})", answer["error"]), answer["error"]
+
+
+def test_what_is_lacking_is_named_with_what_helps(programs: dict[str, Path], tmp_path: Path) -> None:
+    given = fake_cuda.environment(tmp_path)
+    program, line = programs["device.launch"], "kernel=queued door=cuda"
+    (no_driver,) = ask(program, {**given, "STEELYARD_CUDA": "/nonexistent.so"}, [line])
+    assert no_driver["error"].startswith("NVIDIA's driver is not on this machine")
+    (no_compiler,) = ask(program, {**given, "STEELYARD_NVRTC": "/nonexistent.so"}, [line])
+    assert "pip install nvidia-cuda-nvrtc-cu12" in no_compiler["error"]
+    (no_device,) = ask(program, given, [f"{line} device=3"])
+    assert no_device["error"] == "device='3': this machine has 1 CUDA devices, and their numbers start at 0"
+    (full,) = ask(
+        programs["device.stream"], {**given, "FAKE_MEMORY": "1000000"}, ["kernel=copy elements=1000000 door=cuda"]
+    )
+    assert "has too little memory" in full["error"]
+
+
+@pytest.mark.long
+def test_a_device_that_hangs_costs_its_own_cases_only(tmp_path: Path) -> None:
+    hanging = {**os.environ, **fake_cuda.environment(tmp_path, hang="cuStreamSynchronize")}
+    words = [
+        "run",
+        "--only",
+        "device.launch",
+        "--only",
+        "core.flops",
+        "--budget",
+        "60s",
+        "--quiet",
+        "--runs",
+        tmp_path / "runs",
+    ]
+    done = subprocess.run([STEELYARD, *words], env=hanging, capture_output=True, text=True, timeout=900, check=False)
+    shown = subprocess.run(
+        [STEELYARD, "show", "--all", *(tmp_path / "runs").iterdir()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1, 4), done.stderr  # 4: the waiting used up the budget
+    assert "core.flops" in shown.stdout
+    assert "3 of 3 cases of device.launch could not be measured: the program did not end" in " ".join(shown.stdout.split())
+
+
+# --------------------------------------------------------------------------- the machine
+
+
+def found(monkeypatch: pytest.MonkeyPatch, **planted: str) -> tuple[Device, ...]:
+    for name, value in planted.items():
+        monkeypatch.setenv(name, value)
+    return devices.find_devices.__wrapped__()
+
+
+def test_devices_of_both_drivers_are_found_with_their_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = fake_cuda.environment(tmp_path, "cuda", "hip", devices=2, units=132, name="NVIDIA H200")
+    made = found(monkeypatch, **given, STEELYARD_OPENCL="/nonexistent.so")
+    assert [(d.door, d.number, d.name, d.bus) for d in made] == [
+        (door, number, "NVIDIA H200", f"0000:01:00.{number}") for door in ("cuda", "hip") for number in (0, 1)
+    ]
+    first = made[0]
+    assert first.limits["bandwidth"] == pytest.approx(2 * 3.201e9 * 6144 / 8)
+    assert first.limits["flops"] == pytest.approx(132 * 64 * 2 * 1.98e9)  # 33.5 Tflop/s, as its data sheet says (34)
+    assert first.limits["flops_single"] == pytest.approx(2 * first.limits["flops"])
+    assert first.facts["capability"] == "9.0"
+    assert first.facts["compiler"] == str(fake_cuda.library())
+
+
+def test_a_device_of_nvidia_is_there_once_and_by_opencl_where_no_compiler_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = Device(0, "H200", "GPU", 1 << 37, False, "cuda", "0000:01:00.0", {"flops": 3e13}, {"units": 132})
+    same = Device(0, "NVIDIA H200", "GPU", 1 << 37, False, bus="0000:01:00.0")
+    other = Device(1, "pthread", "CPU", 1 << 34, True)
+    answers = {"cuda": [cuda], "opencl": [same, other]}
+    monkeypatch.setattr(devices, "drivers", lambda: {"cuda": "libcuda.so.1"})
+    monkeypatch.setattr(devices, "library", lambda: "libOpenCL.so.1")
+    monkeypatch.setattr(devices, "_answer", lambda door, name: answers[door])
+    with_compiler = found(monkeypatch, STEELYARD_NVRTC="libnvrtc.so.12", STEELYARD_CUBLAS="libcublas.so.12")
+    assert [(d.door, d.name) for d in with_compiler] == [("cuda", "H200"), ("opencl", "pthread")]
+    monkeypatch.setattr(devices, "find_of_nvidia", lambda variable, name: "")
+    without = found(monkeypatch)
+    assert [(d.door, d.name) for d in without] == [("opencl", "NVIDIA H200"), ("opencl", "pthread")]
+    assert without[0].limits == {"flops": 3e13}
+    answers["opencl"] = [other]
+    assert [d.door for d in found(monkeypatch)] == ["cuda", "opencl"]  # known, with no way to measure it
+
+
+def test_the_link_is_read_from_the_files_of_the_kernel(tmp_path: Path) -> None:
+    folder = tmp_path / "0000:01:00.0"
+    folder.mkdir()
+    for name, text in (
+        ("current_link_speed", "2.5 GT/s PCIe"), ("max_link_speed", "32.0 GT/s PCIe"), ("current_link_width", "8"),
+        ("max_link_width", "16"), ("numa_node", "1"),
+    ):  # fmt: skip
+        (folder / name).write_text(text + "\n")
+    facts = device_facts.bus_facts("0000:01:00.0", tmp_path)
+    assert facts.pop("link") == pytest.approx(32e9 * 16 / 8 * 128 / 130)
+    assert facts == {"link_speed": 2.5, "most_link_speed": 32.0, "link_width": 8, "most_link_width": 16, "node": 1}
+    assert device_facts.bus_facts("0000:02:00.0", tmp_path) == {}
+
+
+# --------------------------------------------------------------------------- the vendors' compilers
+
+
+@pytest.mark.opencl
+@pytest.mark.parametrize("capability", [80, 90, 100])
+def test_nvidias_compiler_accepts_every_kernel(capability: int, programs: dict[str, Path], tmp_path: Path) -> None:
+    compiler = fake_cuda.nvrtc()
+    if compiler is None:
+        pytest.skip("NVIDIA's compiler could not be installed")
+    real = fake_cuda.environment(tmp_path, capability=capability, kernel=1e-6) | {"STEELYARD_NVRTC": str(compiler)}
+    asked = [(f"node.{kernel}", f"mode=cuda {words}") for kernel, words in NODE.items()]
+    asked += [
+        (name, f"{words} door=cuda") for name, words in DEVICE if "transfer" not in name and "library" not in words
+    ]
+    short = [f"kernel={words.split()[0]} precision={words.split()[1]}" for words in SHORT_FORMATS]
+    asked += [("device.peak", f"{words} door=cuda") for words in short if capability > 80 or "fp8" not in words]
+    for name, words in asked:
+        (answer,) = ask(programs[name], real, [words])
+        assert "error" not in answer, (name, words, answer["error"])
+
+
+@pytest.mark.opencl
+def test_amds_compiler_accepts_every_kernel(programs: dict[str, Path], tmp_path: Path) -> None:
+    given = fake_cuda.environment(tmp_path, "hip", kernel=1e-6, skip=1)
+    for kernel, words in NODE.items():
+        ask(programs[f"node.{kernel}"], given, [f"mode=hip {words}"])
+    for name, words in DEVICE:
+        if "library" not in words and "transfer" not in name:
+            ask(programs[name], given, [f"{words} door=hip"])
+    texts = {path.read_text() for path in tmp_path.glob("fake*.txt")}
+    assert len(texts) > 20
+    for text in texts:
+        for word in ("-DNAME=walk1 -DReal=double -DWord=ulong -Dreal_of=as_double -Dword_of=as_ulong -Dfused=fma",):
+            head = "".join(f"#define {w[2:].replace('=', ' ', 1)}\n" for w in word.split() if "NAME" in text)
+            try:
+                said = fake_cuda.compile_for_amd(head + text, "gfx90a")
+            except OSError:
+                pytest.skip("AMD's compiler is not on this machine")
+            assert said == "", said
