@@ -170,7 +170,7 @@ def test_a_device_that_hangs_costs_its_own_cases_only(tmp_path: Path) -> None:
         "--only",
         "core.flops",
         "--budget",
-        "60s",
+        "100s",
         "--quiet",
         "--runs",
         tmp_path / "runs",
@@ -181,7 +181,9 @@ def test_a_device_that_hangs_costs_its_own_cases_only(tmp_path: Path) -> None:
     )
     assert done.returncode in (0, 1, 4), done.stderr  # 4: the waiting used up the budget
     assert "core.flops" in shown.stdout
-    assert "3 of 3 cases of device.launch could not be measured: the program did not end" in " ".join(shown.stdout.split())
+    assert "3 of 3 cases of device.launch could not be measured: the program did not end" in " ".join(
+        shown.stdout.split()
+    )
 
 
 # --------------------------------------------------------------------------- the machine

@@ -5,6 +5,7 @@ from typing import Literal
 
 from steelyard.judge.findings.doctor import memory as doctor_memory
 from steelyard.judge.findings.doctor import processor as doctor_processor
+from steelyard.judge.findings.doctor.accelerator import examine_devices
 from steelyard.judge.findings.doctor.advice import Advice, unknown
 from steelyard.measure import mpi
 from steelyard.measure.machine.files import natural
@@ -146,5 +147,6 @@ _ORDER = ("serious", "notice", "unknown", "fine")
 
 
 def examine(machine: Machine) -> list[Advice]:
-    """Returns one piece of advice for every rule, the serious ones first."""
-    return sorted((rule(machine) for rule in _RULES), key=lambda advice: _ORDER.index(advice.level))
+    """Returns one piece of advice for every rule and every accelerator, the serious ones first."""
+    advice = [*(rule(machine) for rule in _RULES), *examine_devices(machine)]
+    return sorted(advice, key=lambda one: _ORDER.index(one.level))

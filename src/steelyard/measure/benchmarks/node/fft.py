@@ -22,7 +22,9 @@ from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, axes_of, figure
 from steelyard.measure.benchmarks.node.site_libraries import beside
 
 LENGTHS = tuple(1 << log for log in range(6, 31))
-axes = beside(axes_of(("fft",), "elements", quick=1 << 16, usual=1 << 22, setup=1.5), "fftw", setup=4.0)
+axes = beside(
+    axes_of(("fft",), "elements", quick=1 << 16, usual=1 << 22, filling=1 << 24, setup=1.5), "fftw", setup=4.0
+)
 demands = {"elements must be a power of two from 64 to 2^30": lambda p: p["elements"] in LENGTHS}
 metrics = (TIME, FLOPS)
 figures = figures_of("fft")

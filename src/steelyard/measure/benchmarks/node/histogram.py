@@ -16,7 +16,7 @@ Source: The kernel "hist" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.,
 from steelyard.measure.benchmarks.node.modes import BANDWIDTH, TIME, axes_of, figures_of, limit, openmp, rate
 from steelyard.model import Metric
 
-axes = axes_of(("histogram",), "elements", quick=1 << 22, usual=1 << 24, setup=0.2, weak=True)
+axes = axes_of(("histogram",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.2, weak=True)
 demands = {"elements must be below 2^32": lambda p: p["elements"] < 1 << 32}
 metrics = (TIME, Metric("keys", "1/s", "higher", "keys counted", rate), BANDWIDTH)
 figures = figures_of("histogram")

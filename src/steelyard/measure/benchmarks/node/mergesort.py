@@ -20,7 +20,7 @@ from steelyard.model import Metric
 
 KEYS = Metric("keys", "1/s", "higher", "keys sorted", rate)
 
-axes = axes_of(("mergesort",), "elements", quick=1 << 18, usual=1 << 22, setup=0.5)
+axes = axes_of(("mergesort",), "elements", quick=1 << 18, usual=1 << 22, filling=1 << 24, setup=0.5)
 metrics = (TIME, KEYS)
 figures = figures_of("mergesort")
 __all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from steelyard.measure.benchmarks.axes import thread_counts, with_openmp
+from steelyard.measure.benchmarks.device.shared import limit_of
 from steelyard.measure.benchmarks.figures import draw_values
 from steelyard.measure.benchmarks.rates import elapsed, per_second
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Result, Sampling, Scalar
@@ -18,12 +19,13 @@ openmp = True
 
 
 def axes_of(
-    kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False
+    kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False, filling: int = 0
 ) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     """Returns axes of kernels with the size parameter `size`: all numbers of threads, each device, both together.
 
     `quick` and `usual` are the sizes in a quick run and in others; `setup` is the set-up time of the usual size, in seconds.
-    `weak`: the work is proportional to the size.
+    `weak`: the work is proportional to the size. `filling`: a size that keeps a GPU busy for about a millisecond or more, which
+    is measured there, too (0: the usual one does).
     """
 
     def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -49,6 +51,10 @@ def axes_of(
         for door in DOORS:
             if devices := [d for d in machine.devices if d.door == door]:
                 blocks += [block(door, (1,), 2, devices), block("mixed", counts[-1:], 3, devices)]
+            if filling and (gpus := [d for d in devices if d.kind == "GPU"]):
+                large = block(door, (1,), 2, gpus)
+                values = {**large.values, size: (filling,)}
+                blocks.append(replace(large, values=values, setup_seconds=2 * setup * filling / usual))
         return tuple(blocks)
 
     return axes
@@ -63,10 +69,18 @@ BANDWIDTH = Metric(
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns the node's peaks if all processors work; the peaks of a device are unknown."""
+    """Returns the node's peaks if all processors work, or those of a device by its data if it alone works."""
+    if on_device(result.parameters):
+        return limit_of(metric)(result, machine) if metric in ("flops", "bandwidth") and _fills(result) else None
     if result.parameters.get("mode") != "threads" or result.parameters.get("threads") != len(machine.cpus):
         return None
     return machine.limits.get({"flops": "flops", "bandwidth": "memory_bandwidth"}.get(metric, ""))
+
+
+def _fills(result: Result) -> bool:
+    """Returns whether an operation takes so long that no cache of a device holds its data, nor the start of the kernel counts."""
+    time = result.metrics.get("time")
+    return time is not None and time.value > 5e-4
 
 
 def called(result: Result, machine: Machine) -> str:

@@ -17,7 +17,7 @@ Source: The kernel "nbody" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.
 
 from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
 
-axes = axes_of(("nbody",), "bodies", quick=2048, usual=8192, setup=0.1)
+axes = axes_of(("nbody",), "bodies", quick=2048, usual=8192, filling=1 << 16, setup=0.1)
 demands = {"bodies must be at least 2": lambda p: p["bodies"] >= 2}
 metrics = (TIME, FLOPS)
 figures = figures_of("nbody")

@@ -23,7 +23,7 @@ format (SC 2014).
 
 from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
 
-axes = axes_of(("spmv",), "elements", quick=1 << 18, usual=1 << 20, setup=0.5, weak=True)
+axes = axes_of(("spmv",), "elements", quick=1 << 18, usual=1 << 20, filling=1 << 22, setup=0.5, weak=True)
 demands = {"elements must be at most 2^27": lambda p: p["elements"] <= 1 << 27}
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("spmv")

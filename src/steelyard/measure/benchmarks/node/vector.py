@@ -14,7 +14,7 @@ Source: The kernel "vecop" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.
 
 from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
 
-axes = axes_of(("vector",), "elements", quick=1 << 22, usual=1 << 24, setup=0.3, weak=True)
+axes = axes_of(("vector",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.3, weak=True)
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("vector")
 __all__ = ["axes", "figures", "limit", "metrics", "openmp"]

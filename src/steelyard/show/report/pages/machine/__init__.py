@@ -9,6 +9,7 @@ from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.measure.machine.limits import limiting_quota
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool, units
+from steelyard.model.machine import DOORS
 from steelyard.show.report import cluster_table, counter_columns
 from steelyard.show.report.pages.machine import network_tables
 from steelyard.show.report.pages.machine.settings import SettingGroup, Unread, groups, unread
@@ -165,18 +166,30 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
             if machine.fma_width or machine.fma_units
             else unknown,
         ),
-        *(
-            (
-                f"OpenCL device {d.number}",
-                f"{d.name} ({d.kind}), {units.binary_size(d.memory)} of {_memory_of(d)} memory",
-            )
-            for d in machine.devices
-        ),
+        *((f"{DOORS[d.door]} device {d.number}", _describe_device(d)) for d in machine.devices),
         *(
             (f"Library, {library.kind.upper()}", library.file + ("" if library.threads else " (without threads)"))
             for library in machine.libraries
         ),
     )
+
+
+def _describe_device(device: Device) -> str:
+    """Returns "NVIDIA H200 (GPU), 140 GiB of its own memory; 132 units, 1.98 GHz at most; …" as far as the driver says it."""
+    facts, limits = device.facts, device.limits
+    parts = [f"{device.name} ({device.kind}), {units.binary_size(device.memory)} of {_memory_of(device)} memory"]
+    if facts.get("units"):
+        clock = facts.get("clock")
+        parts.append(f"{facts['units']} units" + (f", {units.quantity(float(clock), 'Hz')} at most" if clock else ""))
+    named = (("bandwidth", "memory", "B/s"), ("flops", "double precision", "flop/s"), ("link", "link", "B/s"))
+    parts += [f"{words} {units.quantity(limits[name], unit)}" for name, words, unit in named if limits.get(name)]
+    if facts.get("power_limit"):
+        parts.append(f"power limit {units.quantity(float(facts['power_limit']), 'W')}")
+    if facts.get("driver"):
+        parts.append(f"driver {facts['driver']}")
+    if isinstance(node := facts.get("node"), int) and node >= 0:
+        parts.append(f"near memory node {node}")
+    return "; ".join(parts)
 
 
 def _nodes(machine: Machine, socket: int) -> tuple[NodeBox, ...]:
