@@ -1,15 +1,18 @@
 """Pages of the benchmarks and of the findings, made from their docstrings and declarations."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sources.tables import table
 from steelyard.judge import findings
 from steelyard.measure import plan
-from steelyard.model import Axes, Benchmark, Cache, Core, Library, Machine, NumaNode, Scalar, Setting
+from steelyard.model import Axes, Benchmark, Cache, Core, Device, Library, Machine, NumaNode, Scalar, Setting
 from steelyard.model.units import binary_size, duration
 
 MOST_VALUES = 12  # longest list of values of an axis; a longer one is shown by its ends and its count
 EXAMPLE = "two sockets of four cores, each with a 32 MiB third-level cache and 32 GiB of memory; transparent huge pages"
+
+GPU = "; a GPU of NVIDIA with its compiler and cuBLAS"
 
 
 def example_machine() -> Machine:
@@ -29,6 +32,18 @@ def example_machine() -> Machine:
     )  # fmt: skip
 
 
+def _add_gpu(machine: Machine) -> Machine:
+    """Returns the machine with a GPU, for the benchmarks of devices."""
+    facts: dict[str, Scalar] = {
+        "capability": "9.0",
+        "compiler": "example",
+        "library": "example",
+        "last_cache": 50 << 20,
+    }
+    gpu = Device(0, "example", "GPU", 80 << 30, False, door="cuda", facts=facts)
+    return replace(machine, devices=(gpu,))
+
+
 def index(benchmarks: Mapping[str, Benchmark], note: str) -> str:
     """Returns the list of the benchmarks."""
     rows = [
@@ -39,7 +54,8 @@ def index(benchmarks: Mapping[str, Benchmark], note: str) -> str:
 
 def page(b: Benchmark, note: str) -> str:
     """Returns the page of a benchmark."""
-    machine = example_machine()
+    of_devices = b.name.startswith("device.")
+    machine = _add_gpu(example_machine()) if of_devices else example_machine()
     parameters = _merged(b.axes(machine, plan.EFFORTS["full"]))
     return "\n".join(
         [
@@ -54,7 +70,7 @@ def page(b: Benchmark, note: str) -> str:
                 ("metric", "unit", "better", "meaning"),
                 [(f"`{m.name}`", m.unit, m.better, m.title) for m in b.metrics],
             ),
-            f"## Cases\n\nThe presets plan these cases on an example machine ({EXAMPLE}):\n",
+            f"## Cases\n\nThe presets plan these cases on an example machine ({EXAMPLE}{GPU if of_devices else ''}):\n",
             table(
                 ("preset", "cases", "launches", "expected time"),
                 [_cases(b, machine, p) for p in plan.EFFORTS],

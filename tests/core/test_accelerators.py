@@ -210,7 +210,7 @@ def test_devices_of_both_drivers_are_found_with_their_limits(tmp_path: Path, mon
 
 
 def test_a_device_of_nvidia_is_there_once_and_by_opencl_where_no_compiler_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    cuda = Device(0, "H200", "GPU", 1 << 37, False, "cuda", "0000:01:00.0", {"flops": 3e13}, {"units": 132})
+    cuda = Device(0, "H200", "GPU", 1 << 37, False, door="cuda", bus="0000:01:00.0", limits={"flops": 3e13})
     same = Device(0, "NVIDIA H200", "GPU", 1 << 37, False, bus="0000:01:00.0")
     other = Device(1, "pthread", "CPU", 1 << 34, True)
     answers = {"cuda": [cuda], "opencl": [same, other]}

@@ -29,12 +29,10 @@ SMALLER = {
     "node.montecarlo": {"steps": 500},
     "node.nbody": {"bodies": 512},
 }
+FACTS = {"capability": "9.0", "compiler": "libnvrtc.so.12", "library": "libcublas.so.12", "last_cache": 50 << 20}
 TWO_GPUS = tuple(
-    Device(number, "GPU", "GPU", 80 << 30, False, "cuda", f"0000:0{number}:00.0", {"bandwidth": 3e12}, {
-        "capability": "9.0", "compiler": "libnvrtc.so.12", "library": "libcublas.so.12", "last_cache": 50 << 20,
-    })
-    for number in range(2)
-)  # fmt: skip
+    Device(n, "GPU", "GPU", 80 << 30, False, door="cuda", limits={"bandwidth": 3e12}, facts=FACTS) for n in range(2)
+)
 SHORT = Sampling(width=0.5, seconds=0.01, least=3, most=20)
 WHOLE = Sampling(width=0.5, seconds=2.0, least=2, most=2)  # where a sample is a whole program run
 ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)

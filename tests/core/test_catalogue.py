@@ -133,7 +133,7 @@ def test_a_path_without_benchmarks_is_refused(tmp_path: Path) -> None:
 def test_a_group_a_full_name_and_a_last_word_choose(benchmarks: dict) -> None:
     assert set(catalogue.choose(benchmarks, ["memory"])) == {n for n in benchmarks if n.startswith("memory.")}
     assert set(catalogue.choose(benchmarks, ["memory.stream"])) == {"memory.stream"}
-    with pytest.raises(UsageError, match=r"no benchmark 'stream'.*Did you mean 'cluster\.stream' or 'memory\.stream'"):
+    with pytest.raises(UsageError, match=r"no benchmark 'stream'.*Did you mean 'cluster\.stream' or 'device\.stream'"):
         catalogue.choose(benchmarks, ["stream"])
     with pytest.raises(UsageError, match=r"Did you mean 'memory\.stream'"):
         catalogue.choose(benchmarks, ["memory.steam"])

@@ -44,7 +44,12 @@ BIG = machine(
     nodes=2,
     cores=16,
     limits=GIVEN,
-    devices=(Device(0, "gpu", "GPU", 1 << 30, False),),
+    devices=(
+        Device(0, "gpu", "GPU", 1 << 30, False),
+        Device(
+            0, "gpu", "GPU", 1 << 37, False, door="cuda", facts={"capability": "9.0", "compiler": "a", "library": "b"}
+        ),
+    ),
     hosts=(Host("a", 8), Host("b", 8)),
 )
 

@@ -243,10 +243,10 @@ class Device:
     kind: str
     memory: int
     shares_memory: bool  # with the host, so that nothing has to be copied
-    door: str = "opencl"
-    bus: str = ""
-    limits: Mapping[str, float] = field(default_factory=dict)
-    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    door: str = field(default="opencl", kw_only=True)
+    bus: str = field(default="", kw_only=True)
+    limits: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    facts: Mapping[str, Scalar] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,8 @@ def _ask_driver(door: str, name: str) -> Iterator[Device]:
         facts = bus_facts(bus) | _describe(known) | (nvml_facts(bus) if door == "cuda" else {})
         if link := facts.get("link"):
             limits["link"] = float(link)
-        yield Device(number, named, "GPU", memory.value, bool(known[INTEGRATED]), door, bus, limits, facts)
+        shared = bool(known[INTEGRATED])
+        yield Device(number, named, "GPU", memory.value, shared, door=door, bus=bus, limits=limits, facts=facts)
 
 
 def _attribute(call: Callable[..., None], what: int, device: int) -> int:

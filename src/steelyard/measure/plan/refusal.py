@@ -32,7 +32,7 @@ PLANTS = (
 )  # fmt: skip
 # Bytes of memory for each; an element has 4 or 8, often in several arrays.
 LEAST_BYTES = {"bytes": 1, "message_bytes": 1, "elements": 4}
-OF_MACHINE = ("mode", "device", "vector_width")  # their values depend on the devices and vectors of the machine
+OF_MACHINE = ("mode", "door", "device", "vector_width")  # their values depend on the devices and vectors of the machine
 CROWDED = 4  # ranks per processor from which a warning is given
 
 

@@ -31,6 +31,7 @@ from steelyard.model.roles import Headline
 
 UNITS_FROM = {"double": 8.0, "tf32": 8.0, "half": 8.0, "bfloat16": 8.0, "fp8": 8.9}  # the first capability that has it
 LIBRARY = ("double", "single", "tf32", "half", "bfloat16")
+WORDS = ("double", "single", "tf32", "half", "bfloat16", "fp8")
 unread = UNREAD
 
 
@@ -45,7 +46,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             kinds.append({"kernel": ("matrix",), "precision": units})
         if all(d.facts.get("library") for d in devices):
             kinds.append({"kernel": ("library",), "precision": LIBRARY, "order": (8192,)})
-        blocks += [block(devices, sampling_of(effort, 0.15, 0.5), 0.4, values) for values in kinds]
+        blocks += [block(devices, sampling_of(effort, 0.15, 0.5), 0.4, values, precision=WORDS) for values in kinds]
     return tuple(blocks)
 
 

@@ -24,14 +24,19 @@ def _is_usable(device: Device) -> bool:
     return device.door != "cuda" or bool(device.facts.get("compiler"))
 
 
-def block(devices: Sequence[Device], sampling: Sampling, setup: float, values: Values) -> Axes:
-    """Returns the cases of these devices, which have one door; one thread of the host starts the kernels."""
+def block(
+    devices: Sequence[Device], sampling: Sampling, setup: float, values: Values, **choices: tuple[Scalar, ...]
+) -> Axes:
+    """Returns the cases of these devices, which have one door; one thread of the host starts the kernels.
+
+    `choices`: all words that a parameter may have.
+    """
     where: Values = {"door": (devices[0].door,), "device": tuple(d.number for d in devices)}
     return Axes(
         {**values, **where, "threads": (1,), "pinning": ("compact",)},
         sampling,
         setup,
-        choices={"door": tuple(DOORS)},
+        choices={"door": tuple(DOORS), **choices},
         bounds={"threads": (1, 1), "device": (0, 1023)},
     )
 

@@ -37,6 +37,7 @@ KERNELS = ("copy", "scale", "add", "triad", "read", "write")
 ARRAY = 1 << 30  # bytes: many times the last cache of any device
 SHARE = 16  # of the memory in which three arrays of a small device certainly fit
 SMALLEST = 1 << 17  # elements of an array in the ladder: 1 MiB
+PRECISIONS = ("double", "single")
 GROUPS, EACH = (128, 256, 512, 1024), (1, 2, 4, 8)
 unread = UNREAD
 
@@ -57,7 +58,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         if not quick:
             varied.append({"kernel": ("copy", "triad", "read"), "group": GROUPS, "each": EACH})
             varied.append({"kernel": KERNELS, "precision": ("single",)})
-        blocks += [block(devices, sampling, 0.3, usual | values) for values in varied]
+        blocks += [block(devices, sampling, 0.3, usual | values, precision=PRECISIONS) for values in varied]
     return tuple(blocks)
 
 

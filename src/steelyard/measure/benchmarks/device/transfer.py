@@ -22,6 +22,7 @@ from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import Headline
 
 LARGEST = 1 << 28  # bytes
+MEMORIES = ("pinned", "pageable")
 WAYS = ("to_device", "from_device", "both_ways")
 unread = UNREAD
 
@@ -34,8 +35,10 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         step = 6 if effort.name == "quick" else 2
         sizes: tuple[Scalar, ...] = (*(8 << i for i in range(0, 26, step) if 8 << i < largest), largest)
         sampling = sampling_of(effort, 0.1, 0.5)
-        one = block(devices, sampling, 0.4, {"kernel": WAYS, "memory": ("pinned",), "bytes": sizes})
-        pageable = block(devices, sampling, 0.4, {"kernel": WAYS, "memory": ("pageable",), "bytes": (largest,)})
+        one = block(devices, sampling, 0.4, {"kernel": WAYS, "memory": ("pinned",), "bytes": sizes}, memory=MEMORIES)
+        pageable = block(
+            devices, sampling, 0.4, {"kernel": WAYS, "memory": ("pageable",), "bytes": (largest,)}, memory=MEMORIES
+        )
         blocks += [one, pageable]
     return tuple(blocks)
 
