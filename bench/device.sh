@@ -18,7 +18,9 @@ fi
 folder=${1:?folder with the wheels} out=${2:?folder for the results}
 mkdir -p "$out"
 python3 -m venv "$out/venv"
-pip() { "$out/venv/bin/python" -m pip --disable-pip-version-check install -q --no-index --find-links "$folder" --find-links "$folder/cupy" "$@"; }
+links=(--find-links "$folder")
+[ -d "$folder/cupy" ] && links+=(--find-links "$folder/cupy")
+pip() { "$out/venv/bin/python" -m pip --disable-pip-version-check install -q --no-index "${links[@]}" "$@"; }
 pip hatchling editables nvidia-cuda-nvrtc-cu12
 pip --no-build-isolation "$here"
 pip nvidia-cublas-cu12 || true

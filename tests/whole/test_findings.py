@@ -98,6 +98,43 @@ def ladder(shares_l3: float = 1.0) -> Evaluation:
     return evaluation([point(size) for size in sizes])
 
 
+GPUS = tuple(
+    Device(n, "H200", "GPU", 1 << 37, False, door="cuda", facts={"link_width": 16, "most_link_width": 16})
+    for n in range(4)
+)
+
+
+def copies(pageable: float, *devices: Device) -> Evaluation:
+    """Copies from pinned memory at 50 GB/s, and from ordinary memory at so many times less."""
+
+    def copied(memory: str, rate: float) -> Result:
+        parameters = {"door": "cuda", "device": 0, "bytes": 1 << 28, "memory": memory, "threads": 1}
+        work = {"bytes": float(1 << 28)}
+        return result(
+            "device.transfer", "to_device", parameters, (1 << 28) / rate, work, metrics={"bandwidth": bandwidth(rate)}
+        )
+
+    return evaluation(
+        [copied("pinned", 5e10), copied("pageable", 5e10 / pageable)], machine(devices=devices or GPUS[:1])
+    )
+
+
+def of_devices(*rates: float) -> Evaluation:
+    """Triad and reads of several devices, each with these bytes per second."""
+    made = [
+        result(
+            "device.stream",
+            kernel,
+            {"door": "cuda", "device": n, "elements": 1 << 27, "threads": 1},
+            3e9 / rate,
+            {"bytes": 3e9},
+        )
+        for n, rate in enumerate(rates)
+        for kernel in ("triad", "read")
+    ]
+    return evaluation(made, machine(devices=GPUS))
+
+
 def rising(setting: Setting) -> Evaluation:
     return evaluation([chase(90e-9, 64 * MIB), chase(120e-9, 512 * MIB)], machine(settings=(setting,)))
 
@@ -111,6 +148,8 @@ def limited(rate: float) -> Evaluation:
 
 
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
+    "device_copies": lambda: copies(2.0),
+    "slow_device": lambda: of_devices(4e12, 4e12, 3.5e12, 4e12),
     **roofline.SPEAKS,
     **scaling.SPEAKS,
     **applications.SPEAKS,
@@ -150,6 +189,8 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
 }
 
 SILENT: dict[str, Callable[[], Evaluation]] = {
+    "device_copies": lambda: of_devices(4e12),
+    "slow_device": lambda: copies(2.0),
     **roofline.SILENT,
     **scaling.SILENT,
     **applications.SILENT,
@@ -186,6 +227,8 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
 
 # Where the news is good, the finding says so, and asks for nothing.
 GOOD: dict[str, Callable[[], Evaluation]] = {
+    "device_copies": lambda: copies(1.02),
+    "slow_device": lambda: of_devices(4e12, 4.01e12, 3.98e12, 4e12),
     **applications.GOOD,
     **network.GOOD,
     **kernels.GOOD,
@@ -260,6 +303,19 @@ def test_the_rule_says_nothing_about_a_run_without_results(rule: str) -> None:
 def test_the_rule_tells_good_news(rule: str) -> None:
     told = good_news(rule)
     assert [(f.level, f.remedy) for f in told] == [("good", "")]
+
+
+def test_the_slow_device_is_named_and_no_other() -> None:
+    (slow,) = found("slow_device", of_devices(4e12, 4e12, 3.5e12, 4e12))
+    assert "GPU 2 (CUDA) is slower than the others of its kind: 1.14 times as long in 2 of 2 cases" in slow.seen
+    assert found("slow_device", of_devices(4e12, 3.5e12)) == []  # of two, either may be the one that differs
+
+
+def test_a_narrow_link_is_named_before_the_copies() -> None:
+    narrow = replace(GPUS[0], facts={"link_width": 8, "most_link_width": 16})
+    (told,) = found("device_copies", copies(2.0, narrow))
+    assert told.level == "serious"
+    assert "The link of GPU 0 (CUDA) has 8 of 16 lanes: copies reach 50.0 GB/s." in told.seen
 
 
 def test_findings_of_all_rules_come_with_the_serious_ones_first() -> None:

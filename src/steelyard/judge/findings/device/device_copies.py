@@ -1,0 +1,90 @@
+"""Rule: finds links of accelerators with fewer lanes than possible, and programs' cost of copies from ordinary memory."""
+
+from steelyard.judge.findings.open_questions import doubtful, measure_again, undecided
+from steelyard.model import Device, Evaluation, Finding, Result
+from steelyard.model.devices import find_device, name_device
+from steelyard.model.units import percent, quantity
+from steelyard.statistics.results import cases
+from steelyard.statistics.results.cost import ratio
+
+BENCHMARK = "device.transfer"
+DEARER = 1.15  # a copy from ordinary memory, from which on a program should care
+WAYS = ("to_device", "from_device")
+
+
+def find(evaluation: Evaluation) -> list[Finding]:
+    """Returns a finding for each device: its link is narrow, ordinary memory costs time, or neither."""
+    findings = []
+    by_device: dict[tuple[object, object], list[Result]] = {}
+    for result in (r for kernel in WAYS for r in cases.of(evaluation.results, BENCHMARK, kernel)):
+        by_device.setdefault((result.parameters.get("door"), result.parameters.get("device")), []).append(result)
+    for results in by_device.values():
+        device = find_device(evaluation.run.machine, results[0].parameters)
+        name = name_device(evaluation.run.machine, results[0].parameters)
+        if narrow := device and _find_narrow_link(device, name, results):
+            findings.append(narrow)
+        elif pairs := _pair(results):
+            findings.append(_judge_memory(evaluation, name, pairs))
+    return findings
+
+
+def _find_narrow_link(device: Device, name: str, results: list[Result]) -> Finding | None:
+    width, most = (device.facts.get(fact) for fact in ("link_width", "most_link_width"))
+    if not (isinstance(width, int) and isinstance(most, int) and 0 < width < most):
+        return None
+    best = max((r.metrics["bandwidth"].value for r in results if "bandwidth" in r.metrics), default=0.0)
+    return Finding(
+        "device_copies",
+        "serious",
+        f"The link of {name} has {width} of {most} lanes: copies reach {quantity(best, 'B/s')}.",
+        (f"The system reports {width} lanes in use, and {most} that the device and its slot have.",),
+        "The link was trained with fewer lanes: by its slot, a riser, or dirt on the contacts.",
+        "Put the device into a slot with all lanes, and see what the firmware reports.",
+        BENCHMARK,
+        effect=most / width,
+    )
+
+
+def _pair(results: list[Result]) -> list[tuple[Result, Result]]:
+    """Returns the copies from ordinary memory with those from pinned memory, of the same way and size."""
+    places = {(r.kernel, r.parameters.get("bytes"), r.parameters.get("memory")): r for r in results}
+    pairs = (
+        (r, places.get((kernel, size, "pinned")))
+        for (kernel, size, memory), r in places.items()
+        if memory == "pageable"
+    )
+    return [(pageable, pinned) for pageable, pinned in pairs if pinned]
+
+
+def _judge_memory(evaluation: Evaluation, name: str, pairs: list[tuple[Result, Result]]) -> Finding:
+    worst, pageable, pinned = max(
+        ((ratio(a, b), a, b) for a, b in pairs), key=lambda one: one[0].value if one[0] else 0.0
+    )
+    size = quantity(float(pageable.parameters["bytes"]), "B")
+    evidence = [
+        f"{r.kernel.replace('_', ' ')}, {size}: {quantity(r.metrics['bandwidth'].value, 'B/s')} from "
+        f"{r.parameters['memory']} memory"
+        for pair in pairs
+        for r in pair
+        if "bandwidth" in r.metrics
+    ]
+    level = cases.doubt(pageable, pinned)
+    where = f"Copies between {name} and ordinary memory"
+    if worst is None or doubtful(level):
+        remedy = measure_again(evaluation, level, BENCHMARK)
+        return undecided("device_copies", f"{where} cannot be judged.", evidence, doubtful(level), remedy, BENCHMARK)
+    if worst.value < DEARER or worst.low <= 1:
+        claim = f"{where} take at most {percent(worst.value - 1)} more time than from pinned memory."
+        cause = "The driver copies in parts while it sends."
+        return Finding("device_copies", "good", claim, tuple(evidence), cause, "", BENCHMARK)
+    return Finding(
+        "device_copies",
+        "notice",
+        f"{where} take {worst.value:.1f} times as long as from pinned memory.",
+        tuple(evidence),
+        "The driver copies ordinary memory to a place of its own first, from which the device reads.",
+        "Allocate the buffers of such programs as pinned memory (cudaHostAlloc, hipHostMalloc), or register them.",
+        BENCHMARK,
+        effect=worst.value,
+        reach="program",
+    )
