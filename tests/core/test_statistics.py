@@ -13,7 +13,7 @@ from steelyard.statistics.difference import sides
 from steelyard.statistics.difference.compare import compare, compare_all, compare_in_turn, holm
 from steelyard.statistics.difference.sides import Launches
 from steelyard.statistics.samples import simulate, stopping
-from steelyard.statistics.samples.interval import correlations, medians_of
+from steelyard.statistics.samples.interval import correlations, medians_of, quantiles_of
 from steelyard.statistics.samples.launches import LONE_SPREAD, combine
 from steelyard.statistics.samples.shape import drift, modes
 from steelyard.statistics.samples.summary import classic_stream, effective_size, median_interval, summarise
@@ -226,11 +226,13 @@ def test_a_drift_is_found_with_its_size_and_sign(total):
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 16, 33])
-def test_medians_are_to_the_last_bit_those_of_numpy(length):
+def test_medians_and_quantiles_are_to_the_last_bit_those_of_numpy(length):
     rows = np.exp(np.random.default_rng(length).standard_normal((50, length)))
     rows[0, length // 2], rows[1], rows[2, 0] = np.nan, 0.1, np.inf
     with np.errstate(invalid="ignore"):
         assert np.array_equal(medians_of(np.sort(rows, axis=1)), np.median(rows, axis=1), equal_nan=True)
+    finite, shares = rows[3:], np.array((0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0))
+    assert np.array_equal(quantiles_of(np.sort(finite, axis=1), shares), np.quantile(finite, shares, axis=1))
 
 
 @pytest.mark.parametrize("count", range(1, 9))

@@ -28,6 +28,17 @@ def medians_of(ordered: Array) -> Array:
     return np.where(np.isnan(ordered[..., -1]), np.nan, middles)
 
 
+def quantiles_of(ordered: Array, shares: Array) -> Array:
+    """Returns the quantiles of each sorted row, shares × rows: bitwise equal to NumPy's, but faster for short rows."""
+    last = ordered.shape[1] - 1
+    places = last * shares
+    below = places.astype(int)
+    part = places - below
+    low, high = ordered[:, below], ordered[:, np.minimum(below + 1, last)]
+    values: Array = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
+    return values.T
+
+
 def quantile_of(ordered: Array, share: float) -> float:
     """Returns the interpolated quantile of a sorted row."""
     place = (len(ordered) - 1) * share

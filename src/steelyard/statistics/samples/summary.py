@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.statistics.samples.interval import Array, correlations, median_intervals, medians_of
+from steelyard.statistics.samples.interval import Array, correlations, median_intervals, medians_of, quantiles_of
 
 Samples = Sequence[float] | Array
 AT_ONCE = 1 << 18  # samples that are summarised together: some ten times as many numbers are held meanwhile
@@ -87,7 +87,7 @@ def _blocks(rows: Sequence[Array]) -> Iterator[tuple[list[int], Array]]:
 
 def _summaries(rows: Array) -> Iterator[Summary]:
     count = rows.shape[1]
-    p5, p25, median, p75, p95 = np.percentile(rows, (5, 25, 50, 75, 95), axis=1)
+    p5, p25, median, p75, p95 = quantiles_of(np.sort(rows, axis=1), np.array((5, 25, 50, 75, 95)) / 100)
     fence = 1.5 * (p75 - p25)
     best, worst = rows.min(axis=1), rows.max(axis=1)
     mean = np.clip(rows.mean(axis=1), best, worst)  # rounding must not carry it out of its range
