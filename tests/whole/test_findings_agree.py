@@ -171,6 +171,19 @@ def test_a_contradiction_and_an_unfit_remedy_are_found() -> None:
     assert list(untimed([replace(loud, remedy="Run again: steelyard run")]))
 
 
+def test_a_remedy_is_planned_once_for_equal_hosts_and_again_for_another_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned, real = [], durations.estimate
+    monkeypatch.setattr(durations, "estimate", lambda *given: planned.append(given[1].host) or real(*given))
+    durations._estimate.cache_clear()
+    advice = replace(rules.named("disturbed"), remedy=advise("Run again: ", "run --preset full"))
+    hosts = [machine(host=name, cores=cores) for name, cores in (("a", 4), ("b", 4), ("c", 8))]
+    stated = [durations.state([advice], evaluation([triad(1e10)], host))[0].remedy for host in hosts]
+    assert planned == ["a", "c"]
+    assert stated[0] == stated[1] != stated[2]
+
+
 def test_a_remedy_names_the_folder_of_a_benchmark_from_outside() -> None:
     made = evaluation([triad(1e10)])
     made = replace(made, run=replace(made.run, paths=("/home/u/my mine",)))

@@ -1,9 +1,10 @@
 """States how long the commands take that remedies advise, from the plans of these runs on the measured machine."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.measure.plan import EFFORTS, catalogue, estimate, length, sweep
@@ -68,6 +69,22 @@ def _seconds(words: Sequence[str], evaluation: Evaluation, benchmarks: dict[str,
         settings = {name: list(values) for name, values in settings_.items()}
     toolchains = len(options.get("--toolchain", [""]))
     used = (str(r.parameters.get("mpi", "MPI")) for r in evaluation.results if "ranks" in r.parameters)
-    seconds, records = estimate(chosen, run.machine, effort, settings, toolchains, [*run.site.mpis, *used][:1])
+    mpis = [*run.site.mpis, *used][:1]
+    # Runs of many equal hosts are judged one after the other, and to list all cases takes as long as to judge a small run.
+    text = repr((replace(run.machine, host=""), effort, settings, toolchains, mpis, [id(b) for b in chosen.values()]))
+    seconds, records = _estimate(_Asked(text, (chosen, run.machine, effort, settings, toolchains, mpis)))
     free = min((had.full for had in evaluation.condition.had.values()), default=1.0)
     return length.lengthened(effort.name, seconds, toolchains, free) + length.evaluating_records(records)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The arguments of `estimate`. Equal ones have the same text, in which benchmarks stand by their addresses."""
+
+    text: str
+    arguments: tuple[Any, ...] = field(compare=False)
+
+
+@lru_cache(maxsize=32)
+def _estimate(asked: _Asked) -> tuple[float, int]:
+    return estimate(*asked.arguments)
