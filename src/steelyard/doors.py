@@ -144,10 +144,15 @@ def parts(kind: str, folders: Mapping[str, Path]) -> list[Part]:
             f"{package}.{module.name}",
         )
         for package, folder in folders.items()
-        for module in pkgutil.iter_modules([str(folder)])
+        for module in _list_modules(folder)
         if not module.name.startswith("_")
     ]
     return sorted(modules, key=lambda part: part.name)
+
+
+@cache
+def _list_modules(folder: Path) -> tuple[pkgutil.ModuleInfo, ...]:
+    return tuple(pkgutil.iter_modules([str(folder)]))
 
 
 class Guarded:
@@ -203,7 +208,7 @@ def _installed_wings() -> tuple[str, ...]:
 
 def forget() -> None:
     """Clears the caches, so that wings are searched for again; tests need it because they install some."""
-    for function in (inside, installed, modules, warn, _installed_wings):
+    for function in (inside, installed, modules, warn, _installed_wings, _list_modules):
         function.cache_clear()
 
 
