@@ -59,7 +59,7 @@ test-machine: $(VENV)/.test  ## the tests that measure or load this machine, one
 
 test-long: $(VENV)/.test  ## the tests that take long and need no quiet machine: all MPIs, models and widths, long simulations, kill -9
 	@command -v valgrind >/dev/null || $(call get,valgrind)
-	$(pytest) $(beside) -m "long and not (alone or attack or opencl)"
+	$(pytest) $(beside) --hypothesis-profile many -m "(long or hypothesis) and not (alone or attack or opencl)"
 
 test-attack: $(VENV)/.test  ## what another user, node or client could do, or a stranger's file: none of it is executed, and nothing is lost
 	@command -v mosquitto >/dev/null || $(call get,mosquitto openssl)

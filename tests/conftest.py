@@ -1,9 +1,10 @@
 """What all tests share: compiled programs, machines made by hand, and a quiet place for runs."""
 
+import gc
 import math
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from steelyard.measure.machine import describe
 from steelyard.measure.plan import catalogue
 from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
 
-# A busy machine makes a test slow, not red.
-settings.register_profile("whenever", deadline=None)
-settings.load_profile("whenever")
+# A busy machine makes a test slow, not red. `make test-long` runs the tests of random input again, with more examples.
+settings.register_profile("few", deadline=None, max_examples=25)
+settings.register_profile("many", deadline=None, max_examples=200)
+settings.load_profile("few")
 
 # Started in the background of a script, the tests would hand an ignored Ctrl-C down to the programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,32 +30,60 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Marks of tests that another guest of a shared host can spoil. A guest stays for seconds to minutes.
 SENSITIVE = ("alone", "opencl", "hosts")
+# Marks of tests that `make test` leaves out.
+LEFT_OUT = ("long", "alone", "attack", "site", "opencl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, help="run at most this number of cases of each test, evenly spread over all")
 
 
-@pytest.hookimpl(trylast=True)  # of what the marks leave
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Chooses cases where `--cases` asks for few, and repeats a test that measures where a comparison fails.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Marks the further cases of sampled tests, chooses cases where `--cases` asks for few, and repeats tests that measure.
 
-    It repeats it twice at most; the summary names each such test (RERUN).
+    It repeats a test twice at most, if a comparison fails; the summary names each such test (RERUN).
     """
+    _mark_further_cases(items)
+    yield  # the marks choose
     if most := config.getoption("cases"):
-        _choose(config, items, most)
+        chosen = {item for cases in _cases_of_tests(items) for item in _spread(cases, most)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
     for item in items:
-        if any(item.get_closest_marker(name) for name in SENSITIVE):
+        if _has_mark(item, SENSITIVE):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5, only_rerun="AssertionError"))
 
 
-def _choose(config: pytest.Config, items: list[pytest.Item], most: int) -> None:
+def pytest_collection_finish() -> None:
+    """Saves a tenth of the processor time: the garbage collector need not look again and again at what was collected."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+def _mark_further_cases(items: list[pytest.Item]) -> None:
+    sampled = [item for item in items if item.get_closest_marker("sampled") and not _has_mark(item, LEFT_OUT)]
+    for cases in _cases_of_tests(sampled):
+        mark = cases[0].get_closest_marker("sampled")
+        few = _spread(cases, mark.args[0]) if mark else cases
+        for item in cases:
+            if item not in few:
+                item.add_marker(pytest.mark.long)
+
+
+def _cases_of_tests(items: list[pytest.Item]) -> list[list[pytest.Item]]:
     of_test: dict[str, list[pytest.Item]] = {}
     for item in items:
         of_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen = {item for cases in of_test.values() for item in cases[:: math.ceil(len(cases) / most)]}
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = [item for item in items if item in chosen]
+    return list(of_test.values())
+
+
+def _spread(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
+    return cases[:: math.ceil(len(cases) / most)]
+
+
+def _has_mark(item: pytest.Item, names: tuple[str, ...]) -> bool:
+    return any(item.get_closest_marker(name) for name in names)
 
 
 @pytest.fixture(autouse=True)
