@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -67,18 +68,21 @@ class Logged:
 
 
 @pytest.fixture(scope="session")
-def with_harness(tmp_path_factory: pytest.TempPathFactory, here: Machine) -> tuple[Path, build.Toolchain]:
+def with_harness(here: Machine) -> tuple[Path, build.Toolchain]:
     """A cache that has the harness alone, and the compiler that made it: without optimisation, since nothing is measured.
 
     The compiler logs beside the cache what it compiles, and takes STEELYARD_SLOW seconds longer before and after its work.
+    Both are kept from run to run.
     """
-    folder = tmp_path_factory.mktemp("harness")
-    compiler, wrapper = build.resolve(build.default(here), here).compiler, folder / "c++"
-    write_script(
-        wrapper,
-        f'sleep "${{STEELYARD_SLOW:-0}}"\n{compiler} "$@" || exit\nsleep "${{STEELYARD_SLOW:-0}}"\n'
-        'for word; do case "$word" in *.cpp) echo "$word" >> "$STEELYARD_CACHE.compiled";; esac; done',
+    resolved = build.resolve(build.default(here), here)
+    text = (
+        f'sleep "${{STEELYARD_SLOW:-0}}"\n{resolved.compiler} "$@" || exit\nsleep "${{STEELYARD_SLOW:-0}}"\n'
+        'for word; do case "$word" in *.cpp) echo "$word" >> "$STEELYARD_CACHE.compiled";; esac; done'
     )
+    folder = build.cache() / "tests" / f"harness-{sha256((resolved.version + text).encode()).hexdigest()[:20]}"
+    wrapper = folder / "c++"
+    if not wrapper.exists():
+        os.replace(write_script(folder / f"c++-{os.getpid()}", text), wrapper)
     logging = build.Toolchain("logged", str(wrapper), "1", "-O0")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEELYARD_CACHE", str(folder / "cache"))
@@ -492,6 +496,7 @@ CHECKING = """while [ $# -gt 0 ]; do
 done"""
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_path_of_a_build_may_have_any_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cache, the package, the compiler's folder, that of a benchmark, and the benchmark itself: many, with one header."""

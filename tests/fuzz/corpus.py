@@ -9,6 +9,7 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ARCHIVE = Path(__file__).with_name("corpus.tar.xz")
@@ -28,8 +29,12 @@ def kept(name: str) -> Iterator[Path]:
         yield texts
 
 
+@cache
+def _unpacked() -> dict[str, bytes]:
+    with tarfile.open(ARCHIVE) as archive:
+        return {m.name.removeprefix("./"): file.read() for m in archive if (file := archive.extractfile(m))}
+
+
 def archived(name: str) -> dict[str, bytes]:
     """The texts in the archive, by their names."""
-    with tarfile.open(ARCHIVE) as archive:
-        members = [m for m in archive if m.isfile() and m.name.removeprefix("./").startswith(f"{name}/")]
-        return {Path(m.name).name: file.read() for m in members if (file := archive.extractfile(m))}
+    return {Path(path).name: content for path, content in _unpacked().items() if path.startswith(f"{name}/")}

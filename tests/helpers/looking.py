@@ -1,6 +1,7 @@
-"""Plans, limits and figures of benchmarks while no look at the system is allowed: python tests/helpers/looking.py [FOLDER …].
+"""Plans, limits and figures of benchmarks while no look at the system is allowed.
 
-Run as a program of its own, so that no answer is remembered from before. Names what looks, and ends with 1.
+python tests/helpers/looking.py PRESETS [FOLDER …]: PRESETS is the number of the presets that are planned. Run as a program of its
+own, so that no answer is remembered from before. Names what looks, and ends with 1.
 """
 
 import builtins
@@ -44,6 +45,8 @@ for part in ("fft", "special", "stats"):
     importlib.import_module(f"scipy.{part}")
 
 OWN = str(Path(steelyard.__file__).parent) + os.sep  # the package's own data says nothing of the machine
+
+
 MOST_CASES = 12  # of each preset: evenly chosen from all
 
 
@@ -100,9 +103,9 @@ def record(case: Case, launch: int) -> Record:
     )  # fmt: skip
 
 
-def judge(benchmark: Benchmark, machine: Machine) -> None:
+def judge(benchmark: Benchmark, machine: Machine, presets: int) -> None:
     """All that a declaration is asked: its axes through a plan, its limits and its figures."""
-    for effort in EFFORTS.values():
+    for effort in list(EFFORTS.values())[:presets]:
         try:
             made = make({benchmark.name: benchmark}, machine, effort, {}, ["any"], mpis=["any"])
         except UsageError:  # some need two cores, or a network
@@ -135,13 +138,13 @@ def forbid() -> None:
 
 def main(words: list[str]) -> int:
     """0 where no benchmark looks at the system by itself."""
-    known, places = catalogue.find(map(Path, words)), machines()
+    known, places, presets = catalogue.find(map(Path, words[1:])), machines(), int(words[0])
     out, looked = sys.stdout, False
     forbid()
     for name, benchmark in known.items():
         for place, machine in places.items():
             try:
-                judge(benchmark, machine)
+                judge(benchmark, machine, presets)
             except Looked as look:
                 looked = True
                 out.write(f"{name} on the machine '{place}' asks the system itself: {look}\n")

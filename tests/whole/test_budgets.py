@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def count(files: Iterable[Path], *endings: str) -> int:
     return sum(file.read_bytes().count(b"\n") for file in files if file.suffix in endings)
 
 
+@cache
 def count_rooms() -> dict[str, int]:
     """The lines of each room by the same names."""
     tops = [f for f in SOURCE.iterdir() if f.is_dir() and f.name not in HOUSES]

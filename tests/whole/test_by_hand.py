@@ -42,11 +42,12 @@ def figures(results, machine):
 '''
 
 
-def test_no_benchmark_asks_the_system_by_itself_and_one_that_does_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("presets", ["1", pytest.param("3", marks=pytest.mark.long)])
+def test_no_benchmark_asks_the_system_by_itself_and_one_that_does_is_named(presets: str, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "nosy.py").write_text(NOSY)
     (tmp_path / "mine" / "nosy.cpp").write_text("")
-    command = [sys.executable, str(LOOKING), str(tmp_path)]
+    command = [sys.executable, str(LOOKING), presets, str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     *looks, last = answer.stdout.splitlines() or [answer.stderr]
     assert looks, answer.stderr

@@ -1,6 +1,5 @@
 """Versions of other packages: each that we name was tested within its bounds, and each that we import is named."""
 
-import ast
 import json
 import re
 import sys
@@ -18,6 +17,8 @@ import pins
 
 PROJECT = (ROOT / "pyproject.toml").read_text()
 CONSTRAINTS = (ROOT / "constraints.txt").read_text()
+# Of one module a line, as the linter demands.
+IMPORT = re.compile(r"^ *(?:from (\w+)[.\w]* import |import (\w+)[.\w]*(?: as \w+)?$)", re.MULTILINE)
 
 
 def test_every_direct_dependency_was_tested_within_its_bounds() -> None:
@@ -49,13 +50,9 @@ def test_packages_that_broke_us_have_an_upper_bound() -> None:
 
 
 def test_every_imported_package_is_a_direct_dependency() -> None:
-    imported = set()
-    for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                imported |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                imported.add(str(node.module).partition(".")[0])
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    imported = {name for text in texts for names in IMPORT.findall(text) for name in names if name}
+    assert len(imported) > 50
     imported -= {*sys.stdlib_module_names, "steelyard", "__main__"}
     named = {canonicalize_name(wanted.name) for wanted in pins.read_direct(PROJECT)}
     packages = metadata.packages_distributions()
