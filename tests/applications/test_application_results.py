@@ -736,6 +736,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(runs.iterdir())
 
 
+@pytest.mark.long
 def test_a_real_run_fills_the_page(measured: Path) -> None:
     made = evaluate(measured)
     found = page.data(made)

@@ -160,7 +160,10 @@ def read_often(run: Path, until: float) -> None:
 
 
 # On a machine under load the sensor is read so seldom that a run of a second has no energy.
-@pytest.mark.parametrize("readings", ["ten a second", pytest.param("as they came", marks=pytest.mark.alone)])
+@pytest.mark.parametrize(
+    "readings",
+    [pytest.param("ten a second", marks=pytest.mark.long), pytest.param("as they came", marks=pytest.mark.alone)],
+)
 def test_its_runs_have_their_energy_where_a_sensor_is_read(readings: str, tmp_path: Path) -> None:
     sensor = executable(tmp_path / "sensor.sh", "#!/bin/sh\necho 8000\n")  # W: more than any real sensor reports
     # Whatever the program says of its time, what it cost is that of all of it.
@@ -199,6 +202,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("failure", sorted(FAILURES))
 def test_what_fails_is_a_record_that_says_why(tmp_path: Path, failure: str) -> None:
     old, new, sentence = FAILURES[failure]

@@ -25,7 +25,7 @@ SHARED = (
     ("mpi", 1, 4),
     ("mpi", 3, 3),
 )
-FEW = (("threads", 1, 1), ("threads", 2, 1), ("mpi", 1, 2), ("mpi", 2, 2), ("mpi", 4, 1), ("mpi", 8, 1))
+FEW = (("threads", 1, 1), ("threads", 2, 1), ("mpi", 1, 2), ("mpi", 2, 2))
 
 
 def of_each(model: str, threads: int) -> dict[str, str]:
@@ -70,6 +70,7 @@ def test_whoever_shares_the_mesh_finds_the_same(
         assert other["source"] == pytest.approx(first["source"], rel=1e-12)
 
 
+@pytest.mark.long
 def test_eight_ranks_share_all_three_directions(ask: Asked) -> None:
     assert details(ask("mpi", 8, elements="4096"))["parts"] == [2, 2, 2]
 
@@ -130,6 +131,7 @@ def test_what_cannot_be_shared_or_solved_is_a_sentence(
     assert words in ask(model, workers, **asked)["error"]
 
 
+@pytest.mark.long
 def test_boxes_two_elements_wide_are_enough(ask: Asked) -> None:
     assert details(ask("mpi", 8, elements="64"))["parts"] == [2, 2, 2]
 

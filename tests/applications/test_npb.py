@@ -92,18 +92,21 @@ def verify(answer: Answer) -> None:
     assert max(q["error"] for q in found["quantities"]) <= wanted.reached
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("letter", ["S", pytest.param("W", marks=pytest.mark.long)])
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 4])  # 2: test_half_as_much_work_again…
 def test_the_published_values_are_found(ask: Ask, workers: int, letter: str) -> None:
     verify(ask(workers, **{"class": letter}))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("code", "model"), cases(INDIFFERENT))
 def test_three_workers_are_as_good_as_two(here: Machine, code: str, model: str) -> None:
     with Asked(here, code) as ask:
         verify(ask(model, 3))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("code", "model"), cases(CHOOSY, "rma"))
 def test_a_number_of_workers_that_cannot_be_used_is_named_with_those_that_can(
     here: Machine, code: str, model: str
@@ -115,6 +118,7 @@ def test_a_number_of_workers_that_cannot_be_used_is_named_with_those_that_can(
     assert USABLE[code] in error
 
 
+@pytest.mark.sampled(7)
 def test_half_as_much_work_again_is_done_and_verifies(ask: Ask) -> None:
     answer = ask(2, plant="work:0.5")
     assert answer["operations"] == 2  # whole runs: half of two is one more

@@ -23,7 +23,7 @@ def ask(here: Machine) -> Iterator[Asked]:
     ("workers", "letter"),
     [(2, "S"), pytest.param(4, "S", marks=pytest.mark.long), pytest.param(2, "W", marks=pytest.mark.long)],
 )
-@pytest.mark.parametrize("model", cases_of("cg"))
+@pytest.mark.parametrize("model", cases_of("cg", "rma"))
 def test_the_eigenvalue_of_the_whole_matrix_is_found(ask: Asked, model: str, workers: int, letter: str) -> None:
     details = ask(model, workers, **{"class": letter})["surroundings"]["details"]
     [found] = details["verification"]["quantities"]

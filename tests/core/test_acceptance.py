@@ -30,12 +30,14 @@ def answers(slow: float, within: float, tries: int = 1, between: float = 0.005) 
     return Counter(gate(random, slow, within, tries=tries, between=between) for _ in range(TIMES))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("within", [0.004, 0.02, 0.04])
 @pytest.mark.parametrize("between", [0.003, 0.01])
 def test_a_healthy_node_is_hardly_ever_refused(within: float, between: float) -> None:
     assert answers(0.0, within, between=between)["slower"] <= 0.05 * TIMES
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("within", "tries"), [(0.004, 1), (0.02, 1), (0.03, 5)])
 def test_a_slow_node_does_not_pass_however_often_it_tries(within: float, tries: int) -> None:
     assert answers(SLOW, within, tries)["as usual"] <= (ERROR + 0.02) * TIMES

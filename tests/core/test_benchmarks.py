@@ -40,6 +40,7 @@ ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)
 GENERAL = {
     "page_size", "memory_policy", "wait_policy", "start", "scale", "stores", "chains", "buffers", "phases", "partner", "device",
 }  # fmt: skip
+FEW = 4  # kernels of a benchmark of ranks in `make test`
 VARIANTS = ("mode", "model")  # parameters whose values are other code
 
 
@@ -87,18 +88,25 @@ def all_cases() -> list[Any]:
 
     machine = describe()
     return [
-        pytest.param(b, c, id="-".join([b.name, c.kernel, *variant(c)]), marks=marks_of(c))
+        pytest.param(b, c, id="-".join([b.name, c.kernel, *variant(c)]), marks=marks_of(c, number))
         for b in catalogue.find().values()
-        for c in small_cases(b, machine)
+        for number, c in enumerate(small_cases(b, machine))
     ]
 
 
-def marks_of(case: Case) -> list[pytest.MarkDecorator]:
-    """The marks of cases that a bare machine does not have."""
+def marks_of(case: Case, number: int) -> list[pytest.MarkDecorator]:
+    """The marks of cases that a bare machine does not have, and of further kernels; most have tests of their own.
+
+    `number` counts the cases of the benchmark. Collectives and operations: test_network_many_ranks.py.
+    """
     if "device" in case.parameters:
         return [pytest.mark.opencl]
     lacking = case.kernel in ("blas", "fftw") or case.parameters.get("model") == "shmem"
-    return [pytest.mark.site] if lacking else []
+    is_first = not case.benchmark.startswith("application.npb") or case.benchmark == "application.npb_ep"
+    further = (
+        not is_first or case.parameters.get("model") in ("mpi", "rma") or ("ranks" in case.parameters and number >= FEW)
+    )
+    return [pytest.mark.site] if lacking else [pytest.mark.long] * further
 
 
 CASES = all_cases()
@@ -254,7 +262,13 @@ def test_the_metrics_of_a_record_are_finite_numbers(
     assert all(v is None or (math.isfinite(v) and v > 0) for v in values)
 
 
-@pytest.mark.parametrize("benchmark", [pytest.param(b, id=b.name) for b in catalogue.find().values()])
+@pytest.mark.parametrize(
+    "benchmark",
+    [
+        pytest.param(b, id=b.name, marks=[pytest.mark.long] * b.name.startswith("application."))
+        for b in catalogue.find().values()
+    ],
+)
 def test_a_benchmark_explains_itself_and_draws_its_figures(
     benchmark: Benchmark, programs: dict[str, Path], here: Machine
 ) -> None:

@@ -45,6 +45,7 @@ def expect_long_samples(answer: dict[str, Any]) -> None:
     assert answer["operations"] > 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("calls", [3, 12, 30], ids=lambda calls: f"{calls} interrupted calls")
 def test_turns_of_another_process_do_not_pass_for_a_long_operation(here: Machine, calls: int) -> None:
     """The samples show it, and are taken again: during the calibration nothing tells them from a long operation."""

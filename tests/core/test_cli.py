@@ -154,6 +154,7 @@ def test_show_list_and_report_find_the_run(finished: Path, tmp_path: Path, answe
     assert done.stdout.strip() == str(tmp_path / "r.html")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "expected"), [(["run", "--set", "thread=1"], "Did you mean 'threads'"), (["nonsense"], "nonsense")]
 )
@@ -181,6 +182,7 @@ def test_a_machine_without_a_compiler_is_an_explained_failure(tmp_path: Path) ->
     assert "apt-get install" in done.stderr
 
 
+@pytest.mark.long
 def test_a_machine_with_an_old_compiler_is_an_explained_failure_that_leaves_nothing(tmp_path: Path) -> None:
     write_script(tmp_path / "bin/g++", "echo 'g++ (Ubuntu 9.4.0-1ubuntu1~20.04.1) 9.4.0'")
     environment = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path)}
@@ -241,6 +243,7 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("written", [1, 2])
 def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(
     tmp_path: Path, interrupted: Path, written: int, answered: Answered
@@ -366,6 +369,7 @@ def options() -> Iterator[tuple[list[str], str]]:
     return of(typer.main.get_command(cli.app), [])
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize(("words", "option"), [pytest.param(w, o, id=f"{' '.join(w)} {o}") for w, o in options()])
 def test_an_option_without_its_value_is_refused(
     words: list[str], option: str, capsys: pytest.CaptureFixture[str]

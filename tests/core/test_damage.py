@@ -43,11 +43,11 @@ from steelyard.statistics.validity.verdict import judgement
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 SEEDS = int(os.environ.get("STEELYARD_DAMAGE", "24"))
-USUAL = 8  # seeds of `make test`: a fault that one of four damages shows is found with probability 0.9
+USUAL = 4  # seeds of `make test`: a fault that one of two damages shows is found with probability 0.9
 AT_ONCE = 4
 FOUND = (4231, 7542, 8382, 8742)  # seeds of damages that 10,000 ways found, and that were mended
 BY_COMMAND = 13  # of so many seeds one, and so of each format, goes through the commands themselves
-LINES = (4 * USUAL, pytest.param(4 * SEEDS, marks=pytest.mark.long))  # damages of a file of lines
+LINES = (8 * USUAL, pytest.param(4 * SEEDS, marks=pytest.mark.long))  # damages of a file of lines
 LONGEST = 5.0  # seconds, of any reading
 ACTS = ("\x1b[2J", "\x1b]0", "\x07", "\u202e")
 PUBLISHED = "4x AMD 8350 Barcelona"
@@ -138,14 +138,14 @@ def test_over_a_sound_run_no_rule_stumbles(run: Path) -> None:
     assert not [e for r in found.results for e in r.verdict.evidence if e.kind == "damaged"]
 
 
-def groups(*more: int) -> list[Any]:
+def groups(*more: int, usual: int = USUAL) -> list[Any]:
     """The seeds, a few at a time; beyond the usual ones each group is `long`. `more`: groups of these, too."""
     firsts = sorted({*range(0, SEEDS, AT_ONCE), *(seed - seed % AT_ONCE for seed in more)})
     every = [range(first, first + AT_ONCE) for first in firsts]
-    return [pytest.param(g, id=str(g[0]), marks=() if g[0] < USUAL else pytest.mark.long) for g in every]
+    return [pytest.param(g, id=str(g[0]), marks=() if g[0] < usual else pytest.mark.long) for g in every]
 
 
-@pytest.mark.parametrize("seeds", [pytest.param(FOUND, id="found"), *groups(*FOUND)])
+@pytest.mark.parametrize("seeds", [pytest.param(FOUND, id="found"), *groups(*FOUND, usual=0)])
 def test_a_damaged_run_is_read_or_refused_in_words(
     seeds: Sequence[int], pair: Pair, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -345,6 +345,7 @@ def test_a_run_json_of_other_content_is_refused(content: bytes, run: Path, capsy
         assert "run.json is not of the expected form" in capsys.readouterr().err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_a_report_goes_nowhere_else_than_into_the_run(
@@ -378,6 +379,7 @@ def test_what_a_run_links_to_is_not_written(run: Path, tmp_path: Path) -> None:
     assert precious.read_text() == "kept, without a line's end"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("readable", [True, False])
 def test_what_a_folder_is_called_never_acts_on_the_terminal(
     readable: bool, run: Path, capsys: pytest.CaptureFixture[str]
@@ -416,7 +418,8 @@ def test_a_damaged_system_file_is_read_or_refused_in_words(lines: int, tmp_path:
     assert lines / 4 < refused < lines
 
 
-@pytest.mark.parametrize("lines", LINES)
+@pytest.mark.long
+@pytest.mark.parametrize("lines", [4 * SEEDS])
 def test_damaged_published_figures_are_compared_or_refused_in_words(
     lines: int, pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

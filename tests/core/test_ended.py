@@ -52,6 +52,7 @@ def running(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("to", ["the tool", "all at once"])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_a_run_in_good_order(
@@ -91,6 +92,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.wings
 @pytest.mark.parametrize("command", ["watch", "trace"])
 def test_a_daemon_that_a_command_leaves_is_its_users(tmp_path: Path, command: str) -> None:

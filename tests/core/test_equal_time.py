@@ -99,6 +99,7 @@ def inside(seed: int, draws: int, beyond: bool) -> tuple[int, set[str]]:
     return held, kinds
 
 
+@pytest.mark.long
 def test_the_solved_count_is_in_its_interval_in_95_of_100_draws() -> None:
     """Intended error: the smooth line without its own doubt (`CURVED` 0) or the interval of one side's times only."""
     held, kinds = inside(1, 1000, beyond=False)

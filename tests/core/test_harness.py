@@ -227,7 +227,7 @@ def rule(parts: Path) -> Iterator[subprocess.Popen[str]]:
     ),
     width=st.floats(1e-4, 0.5),
 )
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_native_stopping_rule_is_the_reference(
     rule: subprocess.Popen[str], samples: list[float], width: float
 ) -> None:

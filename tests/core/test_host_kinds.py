@@ -83,6 +83,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("count", [2, 5, 16, pytest.param(64, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
@@ -93,6 +94,7 @@ def test_hosts_of_a_slower_kind_are_not_disturbed(kinds: list[str], count: int, 
     assert sum(len(record.aside) for record in records) <= 0.01 * SAMPLES * len(records)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("count", [3, 16, 64])
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
 def test_a_slow_host_among_equal_ones_is_found(kinds: list[str], count: int) -> None:

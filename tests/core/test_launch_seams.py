@@ -247,6 +247,7 @@ def build_before(benchmarks: dict[str, Benchmark], here: Machine, own: Tool, oth
             shutil.copy(path, wanted)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("built", ["before", pytest.param("by its own wrapper", marks=pytest.mark.long)])
 def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(
     built: str, added: Path, here: Machine, benchmarks: dict[str, Benchmark], monkeypatch: pytest.MonkeyPatch
@@ -283,6 +284,7 @@ def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(
     )
 
 
+@pytest.mark.long
 def test_a_run_is_submitted_to_an_added_scheduler_and_ends_with_its_report(added: Path) -> None:
     tools = added / "bin"
     write_script(tools / "example-submit", "cat >script; (sh script; echo $? >code) >/dev/null 2>&1 & echo job 7")

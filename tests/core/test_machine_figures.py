@@ -5,7 +5,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planted_sides import latency, peak, side, stream
@@ -32,7 +32,6 @@ def other(figures: tuple[MachineFigure, ...], name: str) -> MachineCell:
     return figure(figures, name).cells[1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(0.5, 20.0), st.integers(1, 64), st.integers(1, 64))
 def test_a_planted_ratio_is_found_whatever_the_cores(ratio: float, few: int, many: int) -> None:
     a = side("a", few, [stream(few, 1e10), peak(few, 1e11)])
@@ -70,7 +69,6 @@ def test_a_value_above_its_limit_stands_for_no_machine() -> None:
     assert (alone.call, alone.low) == ("NOT JUDGED", None)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(0.8, 1.25), st.floats(0.8, 1.25), st.booleans())
 def test_the_verdict_and_the_comparison_never_contradict_each_other(triad: float, access: float, turned: bool) -> None:
     a = side("a", 2, [stream(2, 1e10), latency(1e-7), peak(2, 1e11)])
@@ -161,6 +159,7 @@ def test_the_screen_shows_whole_machines_first(count: int) -> None:
     assert "20.0 GB/s" in triad
 
 
+@pytest.mark.long
 def test_the_ratio_of_noisy_machines_is_within_its_interval_in_95_of_100() -> None:
     """1 to 256 cores, ratios of 0.5 to 20, noise of 0.5 to 15 %; more threads than half of the cores gain 1 to 3 %."""
     chance = random.Random(5)

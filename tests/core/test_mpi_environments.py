@@ -82,6 +82,7 @@ def test_an_installed_mpi_is_found_and_removed_again(
         run_words(["mpi", "remove", "mpich"])
 
 
+@pytest.mark.long
 def test_a_package_that_compiles_nothing_is_not_kept(tmp_path: Path) -> None:
     wheel(tmp_path / "wheels", "77.2", "exit 1")
     with pytest.raises(MachineFailed, match=r"cannot compile a program. It needs a C\+\+ compiler"):

@@ -358,6 +358,7 @@ def test_every_channel_carries_a_message_each_way(
     assert answer["work"] == {"messages": 2 * channels, "bytes": 2 * channels * 70000}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_random_matching_pairs_no_rank_twice(ask: Ask, seed: int) -> None:
     answer = ask("network.bisection", f"kernel=round_trip matching={seed} message_bytes=100")
@@ -369,6 +370,7 @@ def test_a_random_matching_pairs_no_rank_twice(ask: Ask, seed: int) -> None:
     assert again["surroundings"]["details"] == answer["surroundings"]["details"]
 
 
+@pytest.mark.long
 def test_the_halves_leave_out_the_last_of_an_odd_number(ask: Ask) -> None:
     answer = ask("network.bisection", "kernel=round_trip_nonblocking message_bytes=3000 buffers=fresh")
     assert answer["check"]["passed"], answer
@@ -376,6 +378,7 @@ def test_the_halves_leave_out_the_last_of_an_odd_number(ask: Ask) -> None:
     assert [len(s) > 0 for s in answer["surroundings"]["ranks"]["seconds"]] == [True] * 4 + [False]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", [*operations.FAST, *operations.SLOW])
 def test_every_basic_operation_is_right_among_five(ask: Ask, kernel: str) -> None:
     answer = ask("network.operations", f"kernel={kernel}" + ("" if kernel in operations.ALONE else " integers=10"))
@@ -391,6 +394,7 @@ def test_every_collective_is_right_among_five_both_ways(ask: Ask, kernel: str) -
         assert answer["declared"]["start"] == "clock"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("intervals", "strip", "strips", "of_first"),
     [(1000007, 1000, 1001, 201), (602, 1 << 20, 6, 2), (5000, 1, 5000, 1000)],
@@ -407,6 +411,7 @@ def test_a_task_is_distributed_and_each_strip_comes_back(
     assert parts["bytes"] == 8 * (2 * (strips - of_first) + RANKS - 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", ["flops", "task"])
 def test_known_work_that_lost_one_pass_is_found(ask: Ask, kernel: str) -> None:
     words = f"kernel={kernel} intervals=1000007" + (" strip=1000" if kernel == "task" else "")
@@ -427,13 +432,15 @@ def test_the_overlap_follows_from_its_parts_by_both_formulas(ask: Ask) -> None:
     [
         ("network.nettest", "kernel=nettest outstanding=3", "outstanding='3'"),
         ("network.nettest", "kernel=nettest topology=tree", "star, ring, chaos"),
-        ("network.bisection", "kernel=round_trip pairs=3", "pairs='3'"),
-        ("network.bisection", "kernel=round_trip matching=thirds", "matching='thirds'"),
+        pytest.param("network.bisection", "kernel=round_trip pairs=3", "pairs='3'", marks=pytest.mark.long),
+        pytest.param(
+            "network.bisection", "kernel=round_trip matching=thirds", "matching='thirds'", marks=pytest.mark.long
+        ),
         ("network.collectives", "kernel=allreduce message_bytes=7", "message_bytes='7'"),
         ("network.collectives", "kernel=allreduce root=fixed message_bytes=8", "root"),
         ("network.collectives", "kernel=gatherv message_bytes=1000000000", "MPI's int"),
-        ("cluster.flops", "kernel=task intervals=400", "intervals='400'"),
-        ("cluster.flops", "kernel=task intervals=1000000000 strip=1", "strip='1'"),
+        pytest.param("cluster.flops", "kernel=task intervals=400", "intervals='400'", marks=pytest.mark.long),
+        pytest.param("cluster.flops", "kernel=task intervals=1000000000 strip=1", "strip='1'", marks=pytest.mark.long),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_value(ask: Ask, name: str, words: str, told: str) -> None:

@@ -69,6 +69,7 @@ def test_a_mere_change_of_slope_is_two_lines_but_no_switch(scatter):
     assert hockney.switches(found) == ()
 
 
+@pytest.mark.long
 def test_noise_seldom_splits_a_line_and_a_switch_is_found_through_it():
     lines = [hockney.regions(points(one_line, 0.03, seed)) for seed in range(60)]
     assert sum(len(found) > 1 for found in lines) <= 3
@@ -338,6 +339,7 @@ def slow_switches(found):
     return {name for name, _ in (*found.inside, *found.across)} | {names for names, _ in found.links}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_switch_and_a_node_are_told_apart(seed):
     times, group = of_switches(seed, switch=seed % 4, within=seed % 2 == 0)
@@ -348,6 +350,7 @@ def test_a_switch_and_a_node_are_told_apart(seed):
     assert named(matrix.outliers(times, group)) == {(seed % 16,)}
 
 
+@pytest.mark.long
 def test_equal_switches_raise_no_alarm_and_two_are_not_judged():
     alarms = [slow_switches(matrix.slow_groups(*of_switches(seed))) for seed in range(60)]
     assert sum(map(bool, alarms)) <= 2
@@ -356,6 +359,7 @@ def test_equal_switches_raise_no_alarm_and_two_are_not_judged():
     assert matrix.slow_groups(times, halves) == matrix.UNKNOWN_GROUPS
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("share", [0.4, pytest.param(1.0, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("nodes", "launches", "scatter", "matrices"),
@@ -375,6 +379,7 @@ def test_a_quiet_matrix_of_32_nodes_raises_no_alarm():
         assert found.scatter == pytest.approx(0.05, rel=0.1)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seeds", [20, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("scatter", "launches"), [(0.01, 3), (0.02, 3), (0.02, 5)])
 def test_a_slow_node_and_a_slow_link_of_four_nodes_are_named(scatter, launches, seeds):
@@ -450,6 +455,7 @@ def per_rank(ranks, repetitions, scatter, seed, slow=None):
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ranks", [3, 4, 16])
 def test_equal_ranks_raise_no_alarm_and_a_slow_one_is_named(ranks):
     for repetitions, scatter in ((3, 0.02), (5, 0.05), (30, 0.03)):
@@ -652,6 +658,7 @@ def test_the_slower_of_two_is_found_with_its_factor():
     assert peers.slower_of_two([[1.0, 1.0], [2.0, 2.0]]).factor == pytest.approx(2.0), "without any scatter"
 
 
+@pytest.mark.long
 def test_two_equal_nodes_are_hardly_ever_called_different():
     """Planted: at the level 0.005, 2,000 pairs that scatter by 20 % give 10 false alarms, and 25 in one of 20,000 series."""
     alarms = sum(peers.slower_of_two(pair(1.0, 0.2, seed), smallest=0.0) is not None for seed in range(2000))

@@ -120,6 +120,7 @@ def ask(program: Path, *lines: str, **environment: str) -> list[dict[str, Any]]:
 # --------------------------------------------------------------------------- without OpenCL, and with failing devices
 
 
+@pytest.mark.long
 def test_a_mode_that_needs_a_device_is_refused_before_the_run_without_one(tmp_path: Path) -> None:
     asked = ["--set", "mode=opencl,threads", "--set", "threads=1", "--set", "elements=65536", "--budget", "2s"]
     done = subprocess.run(

@@ -243,6 +243,7 @@ def test_a_preset_keeps_to_its_length_by_fewer_launches_and_shorter_cases_but_ne
     assert shortest.launches[0].cases[0].sampling.seconds == 1 / 3
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 3, 8, *(pytest.param(seed, marks=pytest.mark.long) for seed in (10, 11, 15, 16))])
 def test_a_preset_ends_in_time_with_the_main_figures_on_any_machine(seed: int) -> None:
     chance = random.Random(seed)

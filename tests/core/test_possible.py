@@ -199,6 +199,7 @@ def test_each_value_of_a_block_is_possible_for_that_block(with_devices: Machine)
                 assert [v for v in values if expected(name, v, [block])] == [], (benchmark.name, name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("slots", [(1, 1), (1, 1, 1), (2, 5), (64, 64)], ids=str)
 @pytest.mark.parametrize("cores", [2, 16])
 def test_what_a_benchmark_measures_by_itself_has_room_on_any_hosts(cores: int, slots: tuple[int, ...]) -> None:

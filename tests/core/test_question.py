@@ -82,6 +82,7 @@ def asked(*words: str, runs: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, timeout=100, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "value", "named"), [("--limit-memory", "100m", "memory"), ("--limit-time", "1s", "time")]
 )
@@ -113,6 +114,7 @@ def test_rows_are_printed_as_they_come(tmp_path: Path) -> None:
     assert head == ["[\n", " {\n", '  "range": 0\n', " },\n"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rows", [0, 1, 999, 1000, 1001, 2500])
 def test_a_table_in_parts_has_one_head_and_one_width(rows: int, capsys: pytest.CaptureFixture[str]) -> None:
     tables.print_rows(["a", "longer"], ((i, "x" * (i % 7)) for i in range(rows)), False)

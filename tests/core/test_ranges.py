@@ -74,11 +74,13 @@ def coverage(duty: float, stay: float, launches: int, other_duty: float | None =
     return float(np.mean(held))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("duty", "stay"), [(0.1, 2), (0.3, 2), (0.5, 5), (0.9, 2)])
 def test_another_run_right_after_lies_within_the_range(duty: float, stay: float) -> None:
     assert 0.92 <= coverage(duty, stay, 2) <= 0.99
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("duty", "other", "stay"), [(0.0, 1.0, 5), (1.0, 0.0, 5), (0.3, 0.9, 5), (0.5, 0.0, 50)])
 def test_a_run_at_another_hour_lies_within_the_range_for_later(duty: float, other: float, stay: float) -> None:
     """Also where this run has seen only one of the states."""
@@ -117,6 +119,7 @@ def two_ways(random: Any, slow: float) -> list[Launched]:
     return rows
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("slow", [0.1, 0.3, 0.7])
 def test_a_slow_way_widens_a_range_as_often_as_no_launch_takes_the_other(slow: float) -> None:
     random = np.random.default_rng(11)

@@ -69,6 +69,7 @@ def alive(process: int) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_a_kernel_of_ranks_without_corrupt_does_not_compile_and_is_told_so(
     here: Machine, ping: Benchmark, tmp_path: Path
 ) -> None:

@@ -485,6 +485,7 @@ def in_view(plot: Json) -> list[str]:
     return [label.get_text() for label in axes.get_yticklabels() if low <= label.get_position()[1] <= high]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("unit", "values"),
     [

@@ -99,6 +99,7 @@ def data(evaluation):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -125,6 +126,7 @@ def test_a_page_that_fails_costs_only_its_own_figures(
     assert "odd.py" in said
 
 
+@pytest.mark.long
 def test_a_figure_of_a_benchmark_that_fails_is_named(
     names_of_few: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_pdf_has_the_letters_of_its_fonts_in_it() -> None:
     assert b"/Subtype /Type3" not in content
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "millimetres"),
     [
@@ -243,6 +246,7 @@ def run_command(folder: Path, *options: str, before: str = "") -> "subprocess.Co
     return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_without_matplotlib_a_sentence_names_the_extra(tmp_path: Path) -> None:
     hide = """
 import importlib.util
@@ -255,11 +259,13 @@ importlib.util.find_spec = lambda name, *of: None if name == "matplotlib" else f
     assert re.fullmatch(sentence, told.stderr)
 
 
+@pytest.mark.long
 def test_the_report_does_not_import_matplotlib(tmp_path: Path) -> None:
     told = run_command(tmp_path, "--output", "report.html")
     assert told.stdout.splitlines() == ["report.html", "False"]
 
 
+@pytest.mark.long
 def test_settings_and_programs_in_the_current_folder_have_no_effect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,6 +310,7 @@ def test_a_linear_axis_has_its_unit_in_its_title_and_begins_at_zero() -> None:
     assert axes.get_ylim()[0] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [85, 170])
 def test_no_text_reaches_beyond_its_figure_or_lies_upon_another(width: float) -> None:
     for plot in every():
@@ -357,6 +364,7 @@ def test_names_of_values_and_of_lines_give_way_to_each_other() -> None:
         assert not texts[one].overlaps(texts[other])
 
 
+@pytest.mark.long
 def test_hostile_names_are_text_in_a_figure() -> None:
     plot = figures.plotly(curves())
     plot["data"][0]["name"] = "&lt;script&gt;alert(1)&lt;/script&gt; $\\frac{$ (x) \\"

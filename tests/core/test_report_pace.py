@@ -259,6 +259,7 @@ def test_hostile_names_are_shown_and_not_obeyed(level: Level) -> None:
         assert all("<b" not in text for trace in json.loads(data)["data"] for text in trace.get("customdata", ()))
 
 
+@pytest.mark.long
 def test_a_long_run_adds_less_than_300_kilobytes() -> None:
     found = judged([record(n % 900, launch=1 + n // 100, began=BEGAN + n) for n in range(3600)])
     html = report.render(found)

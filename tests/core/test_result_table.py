@@ -78,6 +78,7 @@ def test_what_needs_no_samples_reads_no_records(kept_run: Path, monkeypatch: pyt
     assert sum(attempt.count for result in stored.results for attempt in result.attempts) > 100
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", ["records", "finished", "rules", "a byte"])
 def test_it_is_judged_again_when_what_it_follows_from_changes(
     kept_run: Path, judgements: list[Evaluation], change: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -105,6 +106,7 @@ def test_a_copy_of_the_run_has_the_same_table(kept_run: Path, judgements: list[E
     assert len(judgements) == 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("file", [table.RESULTS, table.ATTEMPTS])
 @pytest.mark.parametrize(
     "damage", ["missing", "empty", "no JSON", "cut off", "anyone's", "of a later format", "acting"]

@@ -164,12 +164,10 @@ def test_efficiency_times_count_is_the_speed_up_whatever_the_times(
             assert all(e.value >= 0 for e in fit.parameters.values())
 
 
-@pytest.mark.parametrize("rounds", [25, pytest.param(40, marks=pytest.mark.long)])
-def test_the_intervals_hold_the_truth_at_their_rate(rounds: int) -> None:
-    """Launches that differ by 1 % and samples by 1 %: at least nine of ten intervals of 95 %, and not by being boundless.
-
-    Binomial: 25 rounds find a coverage of a parameter of 0.7 with probability 0.96, and one of 0.8 of a speed-up with 0.99.
-    """
+@pytest.mark.long
+def test_the_intervals_hold_the_truth_at_their_rate() -> None:
+    """Launches that differ by 1 % and samples by 1 %: at least nine of ten intervals of 95 %, and not by being boundless."""
+    rounds = 40
     chance = np.random.default_rng(5)
     hits, widths, all_ = {"s": 0, "a": 0, "b": 0, "speedup": 0, "adds": 0}, [], 0
     for _ in range(rounds):
@@ -943,6 +941,7 @@ def steelyard(folder: Path, *words: str) -> Outcome:
         return CliRunner().invoke(cli.app, words)
 
 
+@pytest.mark.long
 @two_processors
 def test_the_command_measures_and_tells_how_a_benchmark_scales(tmp_path: Path) -> None:
     done = steelyard(tmp_path, *SMALL, "--json")

@@ -37,6 +37,7 @@ assert ours.polygamma(2, 0.5) == scipy.special.polygamma(2, 0.5)
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("code", [_SAME, _IN_USE, _ELSEWHERE], ids=["alone", "in use", "elsewhere"])
 def test_the_functions_are_those_of_scipy_which_stays_whole(code: str) -> None:
     subprocess.run([sys.executable, "-c", "import sys\n" + code], check=True, timeout=100)

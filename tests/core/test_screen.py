@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -185,7 +185,6 @@ FINDINGS = st.builds(
 )
 
 
-@settings(max_examples=60)
 @given(st.lists(FINDINGS, max_size=30), WORDS, WORDS, WORDS, st.sampled_from([80, 81, 120]))
 def test_any_run_fits_one_screen(found: list[Finding], host: str, place: str, started: str, width: int) -> None:
     full = FULL
@@ -213,7 +212,6 @@ def crowded() -> Evaluation:
 FULL = crowded()
 
 
-@settings(max_examples=60)
 @given(WORDS, st.integers(10, 120), st.integers(1, 4), st.sampled_from(["", " [and 3 more]"]))
 def test_shortened_text_fits_its_lines(words: str, width: int, most: int, ending: str) -> None:
     for found in (lines.brief(words, width, most), lines.cut(words, width, most)):

@@ -54,6 +54,7 @@ def list_sensors(sensor: Sensor) -> tuple[Sensor, Sensor]:
     return sensor, replace(sensor, quantity="energy", name=f"{sensor.name}/energy")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("name", "power", "idle", "full"), PARTS, ids=[p[0] for p in PARTS])
 @pytest.mark.parametrize("absurd", [False, True])
 def test_no_power_of_a_real_part_is_refused(name: str, power: Sensor, idle: float, full: float, absurd: bool) -> None:

@@ -127,6 +127,7 @@ def quiet(n: int, chance: np.random.Generator, most: float = 0.003) -> Observed:
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [0.003, 0.02])
 def test_no_rule_fires_more_often_on_many_quiet_processors_than_on_two(most: float) -> None:
     shapes = (disturbances.bimodal, disturbances.drifting, disturbances.autocorrelation)
@@ -247,7 +248,7 @@ int main(int, char** words) {
 """
 
 
-@pytest.mark.parametrize("ticks", [3, 15, 30, 200, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("ticks", [15, *(pytest.param(n, marks=pytest.mark.long) for n in (3, 30, 50, 200))])
 def test_own_threads_that_sleep_are_no_other_process_on_many_processors(here: Machine, ticks: int) -> None:
     """The kernel counts who runs at each tick: a thread that sleeps now and then is counted too often by chance.
 

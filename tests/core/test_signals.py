@@ -177,6 +177,7 @@ def test_the_third_signal_does_not_wait_for_the_clean_up() -> None:
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.wings
 @pytest.mark.parametrize(
     ("script", "times", "code"),

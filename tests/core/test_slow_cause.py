@@ -106,6 +106,7 @@ RIGHT: dict[str, dict[str, Cause | str]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scenario", RIGHT)
 def test_the_right_cause_is_named_on_machines_of_every_size(scenario):
     for count in SIZES:

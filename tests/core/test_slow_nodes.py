@@ -23,6 +23,7 @@ def named(found: Sweep) -> list[str]:
     return [node.name for node in found.nodes if node.slow]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("n", "between"), [(8, 0.005), (16, 0.03), (16, 0.08), (100, 0.005), (100, 0.08)])
 def test_equal_nodes_are_hardly_ever_accused(n: int, between: float) -> None:
     times = 2000 // n if n > 16 else 150

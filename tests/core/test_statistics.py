@@ -27,6 +27,7 @@ FACTORS = st.sampled_from((0.25, 0.5, 2.0, 1024.0))
 # --------------------------------------------------------------------------- the interval of the median
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("n", [30, 100, 300])
 @pytest.mark.parametrize("process", simulate.PROCESSES)
 def test_the_interval_holds_the_truth_in_93_to_97_percent_of_cases(process, n):
@@ -312,6 +313,7 @@ def test_launches_combined_scale_with_the_data(launches, factor):
     assert combine(launches[::-1]).value == spread.value
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("draws", [120, pytest.param(600, marks=pytest.mark.long)])
 @pytest.mark.parametrize("launches", [1, 2, 3, 5])
 @pytest.mark.parametrize("between", [0.0, 0.005, 0.01])
@@ -465,22 +467,19 @@ def in_turn(slowdown, pairs=60, seed=1, drift=0.05):
     return [[column.tolist() for column in s.T] for s in side]
 
 
-@pytest.mark.parametrize("draws", [20, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("draws", [50])
 def test_two_percent_are_found_in_turn_although_the_clock_wanders(draws):
-    """Binomial: 20 draws find that 0.75 are called slower with probability 0.98, and a coverage of 0.7 with 0.96.
-
-    test_compare_in_turn.py finds a coverage of 0.85.
-    """
+    """test_compare_in_turn.py finds a coverage of 0.85."""
     found = [compare_in_turn(*in_turn(0.02, seed=seed), smallest=0.01) for seed in range(draws)]
     assert sum(f.call == "SLOWER" for f in found) >= 0.95 * draws
     assert sum(f.low <= 1.02 <= f.high for f in found) >= 0.9 * draws
 
 
-@pytest.mark.parametrize("draws", [60, pytest.param(200, marks=pytest.mark.long)])
-def test_equal_sides_in_turn_are_hardly_ever_called_different(draws):
-    """Binomial: 60 draws find that 0.15 are called different with probability 0.96."""
-    found = [compare_in_turn(*in_turn(0.0, seed=seed), smallest=0.0) for seed in range(draws)]
-    assert sum(f.call in ("SLOWER", "FASTER") for f in found) <= 0.08 * draws
+@pytest.mark.long
+def test_equal_sides_in_turn_are_hardly_ever_called_different():
+    found = [compare_in_turn(*in_turn(0.0, seed=seed), smallest=0.0) for seed in range(200)]
+    assert sum(f.call in ("SLOWER", "FASTER") for f in found) <= 0.08 * 200
 
 
 def test_sides_in_turn_of_different_length_are_refused():

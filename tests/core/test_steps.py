@@ -31,6 +31,7 @@ def draw(kind: str, n: int, seed: int, spread: float = 0.006) -> np.ndarray:
     return logs
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["normal", "outliers", "heavy", "modes", "season"])
 @pytest.mark.parametrize("n", [12, 40])
 def test_a_series_without_a_step_hardly_ever_has_one(kind: str, n: int) -> None:

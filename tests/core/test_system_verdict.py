@@ -204,7 +204,7 @@ def _conclude_all(step: int) -> Iterator[Verdict]:
     yield conclude([printed(name) for name in SYSTEMS])
 
 
-STEPS = pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
+STEPS = pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.long)])
 
 
 @STEPS

@@ -90,6 +90,7 @@ def test_the_maps_frame_the_slow_node_and_put_it_first(tmp_path: Path) -> None:
     assert places["data"][0]["text"][1][2].startswith("n06 ")
 
 
+@pytest.mark.long
 def test_equal_nodes_have_no_frame_and_two_nodes_no_page(tmp_path: Path) -> None:
     folders = write_nodes(tmp_path, None)
     page = nodes.data(None, sides(folders))

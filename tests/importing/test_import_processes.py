@@ -51,6 +51,7 @@ def read(capsys: Any, folder: Path, name: str, *words: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("most", [10**6, 7])
 def test_several_processes_read_what_one_reads(
     capsys: Any, there: Path, monkeypatch: pytest.MonkeyPatch, most: int

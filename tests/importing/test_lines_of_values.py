@@ -65,6 +65,7 @@ def test_nearly_all_values_of_texts_have_a_line() -> None:
     assert with_line.total() > 0.9 * (with_line + without).total()
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "file", ["imb_mpi1.txt", "stream.txt", "namd.txt", "mlc.txt", "babelstream_5.txt", "ior_4.txt"]
 )

@@ -16,7 +16,7 @@ import printed_values
 from foreign_outputs import OUTPUTS
 from steelyard.importing.reading import find_formats, read
 
-FEW, SEEDS = 700, (1, 2, 3)
+FEW = 350
 MANY, PARTS = int(os.environ.get("STEELYARD_MUTANTS", "8000")), 4
 
 
@@ -26,11 +26,6 @@ def files() -> list[bytes]:
     with (OUTPUTS / "figures.csv").open(encoding="utf-8") as table:
         names = {row["file"] for row in csv.DictReader(table)}
     return [data for name, data in mutants.cases(mutants.SHORT).items() if name in names]
-
-
-@pytest.fixture(scope="module")
-def known(files: list[bytes]) -> Any:
-    return printed_values.learn(files)
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +41,8 @@ def expect_right(tried: mutants.Tried, number: int) -> None:
     assert tried.with_values > number // 3, "the damage must leave something to read"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_damaged_outputs_give_no_wrong_value(seed: int, files: list[bytes], known: Any) -> None:
-    expect_right(mutants.attempt(FEW, seed, files, known), FEW)
+def test_damaged_outputs_give_no_wrong_value(files: list[bytes]) -> None:
+    expect_right(mutants.attempt(FEW, 1, files, printed_values.learn(files)), FEW)
 
 
 @pytest.mark.long

@@ -60,6 +60,7 @@ def seen(
     return Trace(sensor, START + np.round((at - behind) * SECOND).astype(np.int64), value)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("sensor", "every", "noise", "wide"),
@@ -101,6 +102,7 @@ def test_the_other_way_round_it_is_before() -> None:
     assert other.low <= -2.0 <= other.high
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seeds", [16, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("loads", [(steps, steps), (flat, flat), (walk, walk), (steps, flat)])
 @pytest.mark.parametrize("seconds", [40, 120, 600])

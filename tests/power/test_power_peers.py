@@ -109,6 +109,7 @@ def test_too_short_a_time_says_nothing() -> None:
     assert above_peers([replace(each, stretches=short) for each in nodes([100, 100, 150, 100])]) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jobs", [20, pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("wander", [0.0, 0.05])
 def test_equal_nodes_are_hardly_ever_named(wander: float, jobs: int) -> None:

@@ -494,6 +494,7 @@ def program(*words: object) -> list[str]:
     return [sys.executable, "-m", "steelyard", "power", *map(str, words)]
 
 
+@pytest.mark.long
 def test_a_pipe_that_is_closed_ends_an_export_silently(place: str) -> None:
     with subprocess.Popen(
         program("export", "--store", place, "cluster/n2", "--from", ns(0), "--to", ns(600)),
@@ -544,6 +545,7 @@ class Live:
         self._thread.join()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_tail_begins_with_the_last_ten_follows_and_ends_in_good_order(tmp_path: Path, number: int) -> None:
     with Live(tmp_path / "store") as live:
@@ -565,6 +567,7 @@ def test_tail_begins_with_the_last_ten_follows_and_ends_in_good_order(tmp_path: 
     assert [each["value"] for each in lines] == kept.value.tolist()
 
 
+@pytest.mark.long
 def test_tail_ends_silently_when_nobody_reads_it(tmp_path: Path) -> None:
     for words in ((), ("--every", "1s")):
         with (

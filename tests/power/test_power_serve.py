@@ -24,7 +24,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import MachineFailed, UsageError
@@ -215,7 +215,6 @@ steelyard_memory_bytes{{system="c",node="n",sensor="m",source="x"}} -2.5 {T0}.00
     assert fan.samples[0].labels["source"] == odd.source
 
 
-@settings(max_examples=100)
 @given(
     st.text(st.characters(exclude_categories=("Cs",)), max_size=20),
     st.sampled_from(sorted(metrics.FAMILIES)),

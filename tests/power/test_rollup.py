@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.measure.telemetry.energy import course, energy
@@ -62,7 +62,6 @@ def test_none_before_and_after() -> None:
     assert not len(joined([], 60).at)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(50_000_000, 9 * SECOND), st.floats(0, 500)), min_size=3, max_size=80),
     st.sampled_from([RAIL, SOCKET, Sensor("point", "power", "BMC")]),

@@ -589,6 +589,7 @@ for sequence in range(int(sys.argv[2]), 10**6):
 """
 
 
+@pytest.mark.long
 def test_two_writers_and_a_reader_do_not_disturb_each_other(store: Embedded, tmp_path: Path) -> None:
     words = [sys.executable, "-c", WRITES, tmp_path / "store", "0", str(START)]
     writers = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]

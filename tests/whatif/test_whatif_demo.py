@@ -62,6 +62,7 @@ def test_every_mpi_of_this_machine_traces_the_demo(here: Machine, tmp_path: Path
         assert not (tmp_path / f"demo-{place}.found").exists()
 
 
+@pytest.mark.long
 def test_conditions_of_the_users_own_are_asked_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "SIZE", "S")
     words = ["whatif", "--demo", *sets("core=2", "network=L=1us,G=0.1ns/B"), "--report", str(tmp_path / "own.html")]

@@ -65,7 +65,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_made(form: str, tmp_path: P
 
 
 @pytest.mark.parametrize("form", ["ti", "goal"])
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=st.composite(exchanges)())
 def test_random_programs_replay_as_before(
     tmp_path_factory: pytest.TempPathFactory, form: str, made: tuple[list[list[Action]], Parameters]

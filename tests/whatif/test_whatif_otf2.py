@@ -351,6 +351,7 @@ def test_an_archive_that_lacks_a_file_names_it(archive_of_all_kinds: Path, tmp_p
 
 
 # Each of the six files is damaged once in `make test`: two of them are cut.
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("in_own_process")
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= 6)) for seed in range(12)])
 def test_a_damaged_archive_gets_a_sentence_or_an_answer(archive_of_all_kinds: Path, tmp_path: Path, seed: int) -> None:

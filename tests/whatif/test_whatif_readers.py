@@ -103,7 +103,7 @@ def test_a_collective_is_as_many_messages_as_its_algorithm_has(tmp_path: Path, a
     assert answer["time"][0] > 0
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ranks=st.integers(1, 20), size=st.sampled_from([0, 8, 3000, 50_000, 700_000]), root=st.integers(0, 19))
 def test_every_collective_ends_on_any_number_of_ranks(tmp_path: Path, ranks: int, size: int, root: int) -> None:
     root %= ranks
@@ -195,7 +195,7 @@ PIECES = st.sampled_from(WORDS.split(" "))
 HEADS = st.sampled_from(["num_ranks 2", "0 init", ""])
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(st.lists(PIECES, max_size=7).map(" ".join), max_size=12), head=HEADS)
 def test_no_text_ends_the_engine_without_an_answer(tmp_path: Path, lines: list[str], head: str) -> None:
     answers = of(tmp_path, "\n".join([head, *lines]), FREE)

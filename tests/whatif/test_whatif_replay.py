@@ -143,7 +143,7 @@ def exchanges(draw: st.DrawFn) -> tuple[list[list[Action]], Parameters]:
     return programs, p
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=st.composite(exchanges)(), seed=st.integers(0, 1000))
 def test_random_programs_take_as_long_as_in_the_oracle(
     tmp_path: Path, made: tuple[list[list[Action]], Parameters], seed: int
@@ -286,6 +286,7 @@ def slowdowns(torus: Path, words: str) -> tuple[float, float]:
     return float(found.mean()), float(found.std(ddof=1))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("p", "relative", "expected"), TABLE)
 def test_noise_on_a_stencil_costs_what_a_max_plus_program_says(
     torus: Path, p: float, relative: float, expected: float
@@ -357,7 +358,7 @@ def test_recorded_noise_of_one_interruption_is_periodic_noise(mode: str, tmp_pat
     assert together != periodic
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     gaps=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 30)), min_size=1, max_size=6),
     rest=st.integers(1, 40),

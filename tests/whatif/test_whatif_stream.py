@@ -108,7 +108,7 @@ def programs(draw: st.DrawFn) -> Ranks:
     return ranks
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ranks=programs(), for_each_byte=st.sampled_from([0, 2, 9]), gap=st.sampled_from([0, 1000, 60_000]))
 def test_any_program_takes_as_long_as_in_the_oracle(tmp_path: Path, ranks: Ranks, for_each_byte: int, gap: int) -> None:
     p = Parameters(L=2500, o=1500, g=gap, G=6, O=for_each_byte)

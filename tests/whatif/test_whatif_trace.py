@@ -80,6 +80,7 @@ def test_each_kind_of_call_is_replayed(traced: Traced, ranks: int) -> None:
     assert about["traced"]["bytes"] < about["traced"]["calls"] * 10 + ranks * 200
 
 
+@pytest.mark.long
 def test_several_threads_may_call_mpi(traced: Traced) -> None:
     about, _ = traced("calls", 2, "threads")
     assert (about["unreceived"], about["traced"]["broken"]) == (0, [])
@@ -111,6 +112,7 @@ def test_a_program_is_replayed_as_the_same_written_by_hand(traced: Traced, tmp_p
     alike(found, known(tmp_path))
 
 
+@pytest.mark.long
 def test_regions_of_pcontrol_and_iterations_are_replayed_alone(traced: Traced, tmp_path: Path) -> None:
     (about,) = traced("endings", 2, "regions", questions=())
     trace, word = tmp_path / "trace", f"{P.word()} mode=event"
@@ -135,6 +137,7 @@ def test_regions_of_pcontrol_and_iterations_are_replayed_alone(traced: Traced, t
 FORTRAN = {"mpif.h": "-fallow-argument-mismatch", "mpi": "-DMODULE", "mpi_f08": "-DF08"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", FORTRAN)
 def test_a_program_in_fortran_is_replayed_as_the_same_written_by_hand(
     form: str, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -180,6 +183,7 @@ def test_a_rank_that_polls_waits_unless_it_computes(traced: Traced, between: str
     assert found["computing"][1] / 1e12 == pytest.approx(computing, abs=0.02 + about["traced"]["preempted"])
 
 
+@pytest.mark.long
 def test_computing_between_polls_is_not_counted_as_sleeping(traced: Traced) -> None:
     computing = {
         between: traced("polls", 2, between, questions=("across=0,0,0,0,0,0 accounts=yes",))[1]["computing"][1]
@@ -300,6 +304,7 @@ def test_a_tracer_for_another_mpi_ends_the_program_with_a_sentence(
     assert "compiled for an MPI other than that of this program" in capfd.readouterr().err
 
 
+@pytest.mark.long
 def test_a_program_that_loads_its_mpi_late_is_traced_or_says_what_it_needs(
     own: Tool, here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from steelyard.judge import findings
 from steelyard.judge.evaluation import evaluate
 from steelyard.judge.findings import disturbances, doctor, durations
 from steelyard.judge.findings.remedies import advise, describe, divide
+from steelyard.measure.plan import estimate
 from steelyard.model import Core, Evaluation, Finding, Machine, Setting
 from steelyard.show.report.lines import shorten_advice
 
@@ -174,8 +175,8 @@ def test_a_contradiction_and_an_unfit_remedy_are_found() -> None:
 def test_a_remedy_is_planned_once_for_equal_hosts_and_again_for_another_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    planned, real = [], durations.estimate
-    monkeypatch.setattr(durations, "estimate", lambda *given: planned.append(given[1].host) or real(*given))
+    planned: list[str] = []
+    monkeypatch.setattr(durations, "estimate", lambda *given: planned.append(given[1].host) or estimate(*given))
     durations._estimate.cache_clear()
     advice = replace(rules.named("disturbed"), remedy=advise("Run again: ", "run --preset full"))
     hosts = [machine(host=name, cores=cores) for name, cores in (("a", 4), ("b", 4), ("c", 8))]

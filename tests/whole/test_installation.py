@@ -37,6 +37,7 @@ def test_an_extra_is_installed_by_its_own_requirements(extra: str, monkeypatch: 
     assert shlex.split(install_extra(extra))[4:] == EXTRAS[extra]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not importlib.util.find_spec("pip"), reason="this environment has no pip")
 def test_the_command_that_a_message_prints_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it names is installed for the tests, so that pip needs no network to find that out."""

@@ -532,6 +532,7 @@ def test_the_exit_code_says_what_standard_error_cannot(there: Place) -> None:
     assert done.stdout == "2\n0\n"
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("encoding", ["ascii", "koi8-r"])
 @pytest.mark.parametrize("line", [*SHOWING, "doctor", "run --help", "show nöthing", "list --nönsense"])
 def test_a_terminal_that_is_not_utf_8_gets_what_it_can_show(encoding: str, line: str, there: Place) -> None:
@@ -568,6 +569,7 @@ def test_a_file_whose_name_is_no_text_is_written_and_named(place: Place) -> None
     (place.path / name).unlink()
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_it_without_a_traceback_at_any_moment(place: Place) -> None:
     """From the first line of ours on: what Python does before (some hundredths of a second) is its own."""
     for wait in (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7):

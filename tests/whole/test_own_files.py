@@ -225,6 +225,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("spoil", [deep, nested, long, binary, pipe, endless, folder])
 def test_whatever_lies_where_settings_are_expected_is_a_sentence(
@@ -254,6 +255,7 @@ def test_without_its_texts_nothing_is_begun(level: str) -> None:
     assert "PYTHONOPTIMIZE" in done.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("locale", ["C", pytest.param("C.UTF-8", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("letters", "code"), [("ü".encode(), 0), (b"\xff", 2)])
 def test_a_question_is_utf_8_whatever_the_locale(tmp_path: Path, letters: bytes, code: int, locale: str) -> None:

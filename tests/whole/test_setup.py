@@ -226,6 +226,7 @@ exec {python} "$@"
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pip", ["at hand", pytest.param("of the environment", marks=pytest.mark.long)])
 def test_the_real_pip_without_a_network_gets_the_sentence(checkout: Path, pip: str) -> None:
     python = Path(sys.executable)

@@ -147,6 +147,7 @@ def test_a_history_takes_the_summary_of_an_earlier_version(kept_run: Path, summa
     assert evaluated_run.find_older_summary(kept_run, []) == (first, False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("damage", ["missing", "empty", "acting", "anyone's", "of another table", "of other records"])
 def test_a_summary_that_cannot_be_used_is_made_again(kept_run: Path, summarised: list[str], damage: str) -> None:
     first = evaluated_run.find_summary(kept_run, [])

@@ -112,6 +112,7 @@ def test_each_part_of_the_example_works(install: Install, tmp_path: Path, capsys
     assert "fault" not in outcome.imported[2]  # a slow import also prints its progress
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("file", "code"), FAILURES, ids=lambda text: text.split()[0])
 def test_a_part_that_fails_costs_only_itself(
     install: Install, tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, code: str
@@ -131,6 +132,7 @@ def test_a_part_that_fails_costs_only_itself(
         assert "steelyard: The command 'widest' failed: RuntimeError: broken" in said
 
 
+@pytest.mark.long
 def test_the_example_works_in_a_process_of_its_own(tmp_path: Path) -> None:
     texts = {f"our_wing/{path}": text for path, text in read_wing().items()}
     for folder in ("our_wing", *(f"our_wing/{door}" for door in ("commands", "findings", "pages", "formats"))):
