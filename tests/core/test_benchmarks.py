@@ -40,7 +40,7 @@ ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)
 GENERAL = {
     "page_size", "memory_policy", "wait_policy", "start", "scale", "stores", "chains", "buffers", "phases", "partner", "device",
 }  # fmt: skip
-FEW = 4  # kernels of a benchmark of ranks in `make test`
+FEW = 2  # kernels of a benchmark of ranks in `make test`
 VARIANTS = ("mode", "model")  # parameters whose values are other code
 
 
