@@ -138,7 +138,7 @@ clean:  ## remove the virtual environment (runs are kept)
 
 # Set up anew where it was interrupted, or where the Python that it was made with is gone.
 whole := $(shell [ ! -e '$(VENV)/.installing' ] && '$(BIN)/python' -c '' 2>/dev/null && echo yes)
-setup = @PYTHON='$(PYTHON)' VENV='$(VENV)' sh environment.sh
+setup = @PRESET='$(PRESET)' PYTHON='$(PYTHON)' VENV='$(VENV)' sh environment.sh
 
 .PHONY: anew
 $(VENV)/.run: pyproject.toml constraints.txt $(if $(whole),,anew)

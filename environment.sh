@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes the virtual environment, whole or not at all: PYTHON=python3 VENV=.venv sh environment.sh run|test|lint
-# The Makefile calls it. $VENV/.installing stands while packages are installed: found at the start, the last set-up was killed.
+# Makes the virtual environment, whole or not at all: PYTHON=python3 VENV=.venv PRESET=quick sh environment.sh run|test|lint
+# The Makefile calls it. $PRESET is that of the run. $VENV/.installing stands while packages are installed: found at the start,
+# the last set-up was killed.
 set -eu
 # The versions that were tested, beside a site's own constraints. Newer pips read the second name for what builds the package.
 export PIP_CONSTRAINT="${PIP_CONSTRAINT:+$PIP_CONSTRAINT }constraints.txt" PIP_BUILD_CONSTRAINT=constraints.txt
@@ -35,6 +36,7 @@ make_folder() {
 }
 
 remove_new() {
+  if [ "$building" ]; then kill -s TERM "$building" && wait "$building" || :; fi 2>/dev/null
   if [ "$new" ]; then rm -rf "$VENV"; fi
 }
 
@@ -50,12 +52,26 @@ make_environment() {
   fail "'$PYTHON' can make no virtual environment: it lacks venv or pip. Install them: apt-get install python3-venv (Debian, Ubuntu), or dnf install python3-pip (Fedora)"
 }
 
+# Python compiles the modules that are used when it first imports them: a tenth of them all.
 pip_install() {
   if "$VENV/bin/python" -m pip --version >/dev/null 2>&1; then
-    said=$("$VENV/bin/python" -m pip install "$@" 2>&1)
+    said=$("$VENV/bin/python" -m pip install --no-compile "$@" 2>&1)
   else
-    said=$("$PYTHON" -m pip --python "$VENV/bin/python" install "$@" 2>&1)
+    said=$("$PYTHON" -m pip --python "$VENV/bin/python" install --no-compile "$@" 2>&1)
   fi
+}
+
+# The packages of `steelyard build` come first: it compiles while pip installs the others. A run compiles what is missing,
+# and says why it cannot.
+build_early() {
+  pip_install msgspec ninja numpy rich typer || return
+  PYTHONPATH="src${PYTHONPATH:+:$PYTHONPATH}" nice "$VENV/bin/python" -m steelyard build --preset "${PRESET:-quick}" >/dev/null &
+  building=$!
+}
+
+install_all() {
+  case $1$new in run*yes) build_early || return ;; esac
+  pip_install -e ".$extras"
 }
 
 has() { printf '%s' "$said" | grep -qiE "$1"; }
@@ -94,7 +110,7 @@ interrupted() {
 }
 
 case ${1-} in
-run) extras='[figures]' stamps='.run' ;;
+run) extras='' stamps='.run' ;;
 test) extras='[test]' stamps='.run .test' ;;
 lint) extras='[test,lint]' stamps='.run .test .lint' ;;
 *)
@@ -103,18 +119,19 @@ lint) extras='[test,lint]' stamps='.run .test .lint' ;;
   ;;
 esac
 
-new=
+new= building=
 check_python
 for signal in INT TERM HUP; do trap "interrupted $signal" "$signal"; done
 make_folder
 make_environment
 echo "Installing what Steelyard needs into $VENV (from PyPI; a minute or two, once) …" >&2
-if ! pip_install -e ".$extras"; then
+if ! install_all "$1"; then
   # An environment that was whole before, and in which nothing was changed, is whole still.
   has 'Installing collected packages' || rm -f "$VENV/.installing"
   remove_new
   explain_pip
 fi
 add_mpi
+wait # for the build
 for stamp in $stamps; do : >"$VENV/$stamp"; done
 rm -f "$VENV/.installing"

@@ -1,6 +1,7 @@
 """`make run` before Steelyard is there: what is missing gets a sentence, and nothing half-made is left or believed."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,9 +28,12 @@ case "$*" in
   "-m pip --version") [ -z "$NO_PIP" ] ;;
   "-m pip "*)
     echo "$* with $PIP_CONSTRAINT and $PIP_BUILD_CONSTRAINT" >> "$ASKED"
-    [ -z "$PIP_WAITS" ] || exec sleep "$PIP_WAITS"
+    case "$*" in *" -e "*) [ -z "$PIP_WAITS" ] || exec sleep "$PIP_WAITS" ;; esac
     [ -z "$PIP_SAYS" ] || { printf '%b\\n' "$PIP_SAYS"; exit 1; }
     printf '#!/bin/sh\\necho measured; exit ${RUN_ENDS:-0}\\n' > "$VENV/bin/steelyard"; chmod +x "$VENV/bin/steelyard" ;;
+  "-m steelyard build "*)
+    echo "$* as $$ with $PYTHONPATH" >> "$ASKED"
+    [ -z "$PIP_WAITS" ] || exec sleep "$PIP_WAITS" ;;
 esac
 """
 
@@ -78,10 +82,24 @@ def sentence(answer: subprocess.CompletedProcess[str]) -> str:
     return said[0]
 
 
-def pips(checkout: Path) -> int:
-    """How often pip was asked."""
+def asked(checkout: Path, begin: str) -> list[str]:
+    """The commands of Python that begin so."""
     asked = checkout.parent / "asked"
-    return len(asked.read_text().splitlines()) if asked.exists() else 0
+    return [line for line in asked.read_text().splitlines() if line.startswith(begin)] if asked.exists() else []
+
+
+def pips(checkout: Path) -> int:
+    """How often pip was asked for this package."""
+    return sum(" -e ." in line for line in asked(checkout, "-m pip"))
+
+
+def test_programs_are_compiled_while_pip_installs_the_rest(checkout: Path) -> None:
+    make(checkout, "run", "PRESET=standard")
+    assert [" -e ." in line for line in asked(checkout, "-m pip")] == [False, True]
+    (build,) = asked(checkout, "-m steelyard build --preset standard as")
+    assert build.endswith("with src")
+    make(checkout, "test")
+    assert len(asked(checkout, "-m steelyard")) == 1, "tests compile what they need"
 
 
 def test_a_set_up_is_made_once(checkout: Path) -> None:
@@ -175,10 +193,10 @@ def waiting(checkout: Path) -> subprocess.Popen[bytes]:
         start_new_session=True,
     )
     for _ in range(6000):
-        if pips(checkout):
+        if pips(checkout) and asked(checkout, "-m steelyard build"):
             return process
         time.sleep(0.01)
-    raise AssertionError("pip was not asked within a minute")
+    raise AssertionError("pip and the build were not asked within a minute")
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -189,6 +207,9 @@ def test_a_set_up_that_was_interrupted_is_not_believed(checkout: Path, how: sign
     if how != signal.SIGKILL:
         # make may end before its shell, which removes what was begun
         assert any(not (checkout / ".venv").exists() or time.sleep(0.01) for _ in range(6000))
+        (build,) = asked(checkout, "-m steelyard build")
+        number = re.search(r" as (\d+) ", build)[1]
+        assert not Path("/proc", number).exists()
     else:
         assert (checkout / ".venv/.installing").exists()
         (checkout / ".venv/left-over").touch()
