@@ -305,6 +305,21 @@ def test_the_length_of_a_run_follows_from_plan_preset_budget_and_the_load_of_oth
     assert length.cases(plan) == length.cases(small) + 8 - len(cases_of(small)) == 8
 
 
+@pytest.mark.parametrize("spent", [11.0, 90.0, 1000.0])
+def test_a_long_build_shortens_the_measurement_and_keeps_its_main_figures(spent: float) -> None:
+    here, effort = builders.machine(cores=2), length.shorten(EFFORTS["quick"], spent)
+    plans = [make(catalogue.find(), here, e, {}, ["gcc"], mpis=["openmpi-5"]) for e in (EFFORTS["quick"], effort)]
+    usual, short = (length.whole(plan, 0.0, None, e) for plan, e in zip(plans, (None, effort), strict=True))
+    assert main_cases(plans[0]) == main_cases(plans[1]) != set()
+    if spent < 12:
+        assert (plans[0], usual) == (plans[1], short)
+    elif spent < 120:
+        assert short < usual
+        assert short + spent <= length.LATEST * 240 + length.evaluating(plans[0])
+    else:
+        assert 120 < short < 150
+
+
 @given(seed=st.integers(0, 10_000))
 def test_shuffling_keeps_cases_of_the_same_memory_together(seed: int) -> None:
     machine = builders.machine()

@@ -1,12 +1,16 @@
 """From a user's words to the programs that are built."""
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from steelyard.measure import records
 from steelyard.measure.plan import EFFORTS
-from steelyard.measure.run import setup
+from steelyard.measure.run import session, setup
+from steelyard.measure.run.screen import Screen
 from steelyard.model import Benchmark
 
 
@@ -44,3 +48,14 @@ def test_programs_that_no_case_of_the_plan_needs_are_not_built(tmp_path: Path) -
     only, settings = ["application.npb_cg", "memory.stream"], {"model": ["threads"]}
     chosen = setup.plan(setup.Request(effort=EFFORTS["quick"], only=only, settings=settings, mpis=[mpi]))[1].benchmarks
     assert programs(chosen) == {("application.npb_cg", "threads"), ("memory.stream", "")}
+
+
+def test_a_run_measures_less_if_its_set_up_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = setup.Request(
+        effort=replace(EFFORTS["quick"], seconds=1.0, promised=1.0, most=4.0), only=["memory.latency"]
+    )
+    build = setup.Setup.programs
+    monkeypatch.setattr(setup.Setup, "programs", lambda *words: (time.sleep(2.4), build(*words))[1])
+    run = records.read(session.start(asked, tmp_path, Screen()))
+    assert run.plan.seconds < setup.plan(asked)[0].seconds <= 4.0
+    assert run.plan.left_out["memory.latency"] > 0

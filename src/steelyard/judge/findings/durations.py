@@ -74,7 +74,7 @@ def _seconds(words: Sequence[str], evaluation: Evaluation, benchmarks: dict[str,
     text = repr((replace(run.machine, host=""), effort, settings, toolchains, mpis, [id(b) for b in chosen.values()]))
     seconds, records = _estimate(_Asked(text, (chosen, run.machine, effort, settings, toolchains, mpis)))
     free = min((had.full for had in evaluation.condition.had.values()), default=1.0)
-    return length.lengthened(effort.name, seconds, toolchains, free) + length.evaluating_records(records)
+    return length.lengthened(effort, seconds, toolchains, free) + length.evaluating_records(records)
 
 
 @dataclass(frozen=True)

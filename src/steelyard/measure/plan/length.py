@@ -4,31 +4,45 @@
 """
 
 import math
+from dataclasses import replace
 
 from steelyard.measure.plan import EFFORTS
-from steelyard.model import Plan
+from steelyard.model import Effort, Plan
 
 SPARE = 1.5  # length of a run in multiples of the planned time, for further launches of cases that are not settled
 RESTLESS = 1.5  # factor by which a run takes longer on a machine that others use,
 LATEST = 1.2  # up to this multiple of the greatest length of the preset
 OTHERS = 0.4  # share of the time in which others use the machine, from which that factor applies in full
+UNNOTICED = 0.05  # share of the greatest length that a set-up may take before the measurement gets shorter
 EVALUATING_LEAST, EVALUATING = 1.5, 0.002  # seconds of the evaluation and the report: at least, and for each record
 
 
-def measuring(plan: Plan, free: float = 1.0, budget: float | None = None) -> float:
+def shorten(effort: Effort, spent: float) -> Effort:
+    """Returns the preset after a set-up of this number of seconds for each toolchain, most of which is the build.
+
+    A run on a machine that others use then ends as early as without the set-up, but a plan keeps half of its greatest length.
+    A short set-up changes nothing.
+    """
+    if effort.most is None or effort.promised is None or spent <= UNNOTICED * effort.most:
+        return effort
+    most = max(effort.most / 2, effort.most - spent / LATEST)
+    return replace(effort, promised=min(effort.promised, most), most=most)
+
+
+def measuring(plan: Plan, free: float = 1.0, budget: float | None = None, effort: Effort | None = None) -> float:
     """Returns the seconds from the first to the last case, with further launches of cases that are not settled.
 
-    `free` is the share of the time in which nobody else uses the machine.
+    `free` is the share of the time in which nobody else uses the machine. `effort`: the preset, if it is shortened.
     """
+    effort = effort or EFFORTS.get(plan.preset)
     if budget is not None and all(launch.repetition == 1 for launch in plan.launches):
         return budget  # each case needs further launches, which fill the time
-    seconds = lengthened(plan.preset, plan.seconds, len({launch.toolchain for launch in plan.launches}), free)
+    seconds = lengthened(effort, plan.seconds, len({launch.toolchain for launch in plan.launches}), free)
     return seconds if budget is None else min(budget, seconds)
 
 
-def lengthened(preset: str, seconds: float, toolchains: int, free: float = 1.0) -> float:
+def lengthened(effort: Effort | None, seconds: float, toolchains: int, free: float = 1.0) -> float:
     """Returns the seconds that a run takes without a budget whose launches take `seconds` on a quiet machine."""
-    effort = EFFORTS.get(preset)
     promised = effort.promised if effort and effort.promised else math.inf
     usual = max(seconds, min(promised * toolchains, SPARE * seconds))
     latest = LATEST * toolchains * effort.most if effort and effort.most else math.inf
@@ -45,9 +59,9 @@ def evaluating_records(records: int) -> float:
     return EVALUATING_LEAST + EVALUATING * records
 
 
-def whole(plan: Plan, free: float = 1.0, budget: float | None = None) -> float:
+def whole(plan: Plan, free: float = 1.0, budget: float | None = None, effort: Effort | None = None) -> float:
     """Returns the seconds from the first case to the end of the command."""
-    return measuring(plan, free, budget) + evaluating(plan)
+    return measuring(plan, free, budget, effort) + evaluating(plan)
 
 
 def cases(plan: Plan) -> int:

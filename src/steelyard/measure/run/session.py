@@ -4,6 +4,7 @@ import os
 import platform
 import shlex
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -30,7 +31,7 @@ from steelyard.measure.run.asking import LOOKING
 from steelyard.measure.run.screen import Screen
 from steelyard.measure.run.sensing import Sensing, recorded
 from steelyard.measure.run.setup import Programs, Request, Setup
-from steelyard.model import Machine, Plan, Run, Shown, Site
+from steelyard.model import Effort, Machine, Plan, Run, Shown, Site
 from steelyard.model.mpi_settings import describe
 from steelyard.model.plain import to_plain
 from steelyard.model.units import duration, percent
@@ -45,6 +46,7 @@ def start(
 
     Returns its folder; Ctrl-C leaves one that can be resumed.
     """
+    begun = time.monotonic()
     if name is not None:
         records.expect_new(runs, name)
     with screen.working("Examining the machine, its compilers and MPIs"):
@@ -60,6 +62,11 @@ def start(
     remembered.trust(request.paths, _list_start_words(here))
     here = replace(here, machine=add_host_facts(here.machine, here.site, screen))
     programs = here.programs(screen)
+    effort = length.shorten(request.effort, (time.monotonic() - begun) / len(here.toolchains))
+    if effort != request.effort and not (request.budget or request.shape or (sensing and sensing.wanted)):
+        plan, here, again = setup.plan(replace(request, effort=effort), here)
+        for warning in (text for text in again if text not in warnings):
+            screen.warn(warning)
     best, within = best_pace.load(here.machine), scheduler.inside()
     about = {
         **about_setup(here, [str(p.resolve()) for p in request.paths], request.budget),
@@ -67,7 +74,7 @@ def start(
         "job": f"{within[0].name} {within[1].job}" if within else None,
     }
     free = _look(plan, here, programs, best, screen, request.wait)
-    screen.inform(f"steelyard: {state_length(plan, free, request.budget)}")
+    screen.inform(f"steelyard: {state_length(plan, free, request.budget, effort)}")
     folder = records.RunFolder.create(runs, here.machine, plan, about, name or "")
     measurer = Measurer(
         machine=here.machine,
@@ -75,7 +82,7 @@ def start(
         programs=programs,
         folder=folder,
         budget=request.budget,
-        length=length.measuring(plan, free, request.budget),
+        length=length.measuring(plan, free, request.budget, effort),
         site=here.site,
         best=Best(best_pace.trusted(best), here.machine),
         patience=Patience(),
@@ -123,11 +130,11 @@ def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict
     }
 
 
-def state_length(plan: Plan, free: float, budget: float | None) -> str:
+def state_length(plan: Plan, free: float, budget: float | None, effort: Effort | None = None) -> str:
     """Returns the sentence on the length of a run, if nobody else uses the machine in the share `free` of the time."""
     launches = max((launch.repetition for launch in plan.launches), default=1)
     cases = plural(length.cases(plan), "case") + (f", each in {launches} launches" if launches > 1 else "")
-    return f"The run takes about {duration(length.whole(plan, free, budget))}: {cases}."
+    return f"The run takes about {duration(length.whole(plan, free, budget, effort))}: {cases}."
 
 
 def _look(plan: Plan, here: Setup, programs: Programs, best: Shown, screen: Screen, wait: float) -> float:

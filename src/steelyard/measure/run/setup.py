@@ -140,9 +140,12 @@ def _expect_distinct(toolchains: Sequence[Toolchain]) -> None:
             )
 
 
-def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
-    """The plan, what it is carried out with, and warnings of what it will be like. UsageError for what cannot be."""
-    setup = resolve(request)
+def plan(request: Request, setup: Setup | None = None) -> tuple[Plan, Setup, list[str]]:
+    """The plan, what it is carried out with, and warnings of what it will be like. UsageError for what cannot be.
+
+    `setup` is what `resolve` has found, if it was called before.
+    """
+    setup = setup or resolve(request)
     chosen, settings = setup.benchmarks, request.settings
     if request.shape:
         chosen, settings = request.shape(chosen, setup.machine, request.effort, settings)
