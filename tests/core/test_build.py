@@ -261,6 +261,23 @@ def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others
     assert {p.name for p in included(build.NATIVE / "harness.cpp")} >= {"harness.cpp", "sampling.cpp", "sampling.h"}
 
 
+def test_the_part_of_a_header_beside_it_is_compiled_once_for_all_programs(tmp_path: Path, logged: Logged) -> None:
+    (tmp_path / "common.h").write_text("int common();\n")
+    (tmp_path / "common.once.cpp").write_text('#include "common.h"\nint common() { return 0; }\n')
+    both = several(tmp_path, 2, '#include "../common.h"\nint main() { return common(); }\n')
+    first = build.build(both, logged.toolchain)
+    assert logged.compiled().count("common.once.cpp") == 1
+    (tmp_path / "common.once.cpp").write_text('#include "common.h"\nint common() { return 1; }\n')
+    again = build.build(both, logged.toolchain)
+    assert [subprocess.run([path], check=False).returncode for path in (*first.values(), *again.values())] == [
+        0,
+        0,
+        1,
+        1,
+    ]
+    assert [logged.compiled().count(f"{name}.cpp") for name in ("common.once", "thing0")] == [2, 1]
+
+
 def test_two_builds_of_the_same_program_at_once_compile_it_once(
     tmp_path: Path, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:

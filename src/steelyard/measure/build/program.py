@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -77,7 +77,14 @@ class Program:
         if self.alone:
             return (main_object,)
         team = (Object("team_openmp", NATIVE / "team_openmp.cpp", by_openmp),) * (self.model == MODEL)
-        return (main_object, *harness_objects(self.toolchain, self.mpi), *team)
+        return (main_object, *harness_objects(self.toolchain, self.mpi), *team, *self._list_shared_objects())
+
+    def _list_shared_objects(self) -> Iterator[Object]:
+        """The parts of included headers that are compiled once for all programs: x.once.cpp beside x.h. They are not timed."""
+        for path in sorted(header.with_suffix(".once.cpp") for header in included(self.source)):
+            if path.is_file():
+                mpi = self.mpi if NATIVE / "ranks.h" in included(path) else None
+                yield Object(path.stem, path, _without_loops(self.toolchain), mpi)
 
     @property
     def linking(self) -> tuple[str, ...]:
@@ -137,13 +144,17 @@ def harness_objects(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...
 
 @lru_cache
 def _harness(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:
-    # Only the probes have loops whose speed decides a figure. With -O1 a compiler needs two thirds of the time for the rest.
-    # Readings that are missing are NaN: the user's fast arithmetic is for the kernels only.
-    exact = " -fno-fast-math" if re.search("fast|finite-math", toolchain.flags) else ""
-    quick = replace(toolchain, flags=f"{toolchain.flags.replace('-O3', '-O1')}{exact}")
+    quick = _without_loops(toolchain)
     if mpi:
         return (Object("rank_harness", NATIVE / "rank_harness.cpp", quick, mpi),)
     return Object("harness", NATIVE / "harness.cpp", quick), Object("probes", NATIVE / "probes.cpp", toolchain)
+
+
+def _without_loops(toolchain: Toolchain) -> Toolchain:
+    """The toolchain for code whose speed decides no figure: with -O1 a compiler needs two thirds of the time."""
+    # Readings that are missing are NaN: the user's fast arithmetic is for the kernels only.
+    exact = " -fno-fast-math" if re.search("fast|finite-math", toolchain.flags) else ""
+    return replace(toolchain, flags=f"{toolchain.flags.replace('-O3', '-O1')}{exact}")
 
 
 def included(source: Path) -> set[Path]:
