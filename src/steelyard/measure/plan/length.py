@@ -14,7 +14,7 @@ RESTLESS = 1.5  # factor by which a run takes longer on a machine that others us
 LATEST = 1.2  # up to this multiple of the greatest length of the preset
 OTHERS = 0.4  # share of the time in which others use the machine, from which that factor applies in full
 UNNOTICED = 0.05  # share of the greatest length that a set-up may take before the measurement gets shorter
-EVALUATING_LEAST, EVALUATING = 1.5, 0.002  # seconds of the evaluation and the report: at least, and for each record
+EVALUATING_LEAST, EVALUATING = 2.0, 0.004  # seconds of the evaluation and the report: at least, and for each record
 
 
 def shorten(effort: Effort, spent: float) -> Effort:
@@ -46,7 +46,12 @@ def lengthened(effort: Effort | None, seconds: float, toolchains: int, free: flo
     promised = effort.promised if effort and effort.promised else math.inf
     usual = max(seconds, min(promised * toolchains, SPARE * seconds))
     latest = LATEST * toolchains * effort.most if effort and effort.most else math.inf
-    return max(usual, min(latest, usual * (1 + (RESTLESS - 1) * min(1.0, (1 - free) / OTHERS))))
+    return max(usual, min(latest, usual * _slow_down(free)))
+
+
+def _slow_down(free: float) -> float:
+    """Returns the factor by which everything takes longer, if nobody else uses the machine in the share `free` of the time."""
+    return 1 + (RESTLESS - 1) * min(1.0, (1 - free) / OTHERS)
 
 
 def evaluating(plan: Plan) -> float:
@@ -61,7 +66,7 @@ def evaluating_records(records: int) -> float:
 
 def whole(plan: Plan, free: float = 1.0, budget: float | None = None, effort: Effort | None = None) -> float:
     """Returns the seconds from the first case to the end of the command."""
-    return measuring(plan, free, budget, effort) + evaluating(plan)
+    return measuring(plan, free, budget, effort) + evaluating(plan) * _slow_down(free)
 
 
 def cases(plan: Plan) -> int:

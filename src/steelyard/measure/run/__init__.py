@@ -33,7 +33,7 @@ ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load
 REPEATING_SHARE = 0.1  # time for repetitions, as a share of the plan's time
 REPEATING_LEAST = 0.05  # the same, if the preset's promised length is used up
 SILENCE = 3.0  # seconds after the limit in which waiting ranks report that they wait, and a hanging rank does not
-LATE = 1.1  # multiple of the stated time after which a run begins no further repetition
+LATE = 1.05  # multiple of the stated time after which a run begins no further repetition
 RESTLESS_SHARE = 0.05  # share of waiting in a run's time above which the machine counts as restless
 
 
