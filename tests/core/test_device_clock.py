@@ -170,3 +170,14 @@ def test_a_record_of_a_device_is_judged_by_its_own_clock_and_has_a_remedy() -> N
     verdict = judge_record(replace(record, samples=row), UNBOUNDED).verdict
     assert (verdict.level, verdict.evidence[0].kind) == ("DISTURBED", "device clock")
     assert "nvidia-smi" in disturbances.remedy("device clock", builders.machine())
+
+
+@pytest.mark.parametrize(("longer", "level"), [(1.001, "CLEAN"), (1.2, "DISTURBED")])
+def test_waits_of_the_host_count_only_if_a_sample_took_longer_than_the_device(longer: float, level: str) -> None:
+    """A thread that starts kernels and then waits for them loses nothing while another program has its processor."""
+    lost = tuple(x * (longer if number < HALF else 1) for number, x in enumerate(STEADY))
+    waits = [5e-4 if number < HALF else 0.0 for number in range(COUNT)]
+    (record, *_) = builders.result("device.stream", "triad", {"door": "cuda", "threads": 1}, 1e-3, {}).records
+    details = {"device": "H200", "shares_memory": False, "device_seconds": [1.0, *STEADY]}
+    seen = builders.seen(record.surroundings, samples={"waited": waits}, details=details)
+    assert judge_record(replace(record, samples=lost, surroundings=seen), UNBOUNDED).verdict.level == level

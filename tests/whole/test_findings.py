@@ -307,7 +307,7 @@ def test_the_rule_tells_good_news(rule: str) -> None:
 
 def test_the_slow_device_is_named_and_no_other() -> None:
     (slow,) = found("slow_device", of_devices(4e12, 4e12, 3.5e12, 4e12))
-    assert "GPU 2 (CUDA) is slower than the others of its kind: 1.14 times as long in 2 of 2 cases" in slow.seen
+    assert "GPU 2 (CUDA) is slower than the other devices of its kind: in 2 of 2 cases, by 14 % (median)." in slow.seen
     assert found("slow_device", of_devices(4e12, 3.5e12)) == []  # of two, either may be the one that differs
 
 
@@ -315,7 +315,7 @@ def test_a_narrow_link_is_named_before_the_copies() -> None:
     narrow = replace(GPUS[0], facts={"link_width": 8, "most_link_width": 16})
     (told,) = found("device_copies", copies(2.0, narrow))
     assert told.level == "serious"
-    assert "The link of GPU 0 (CUDA) has 8 of 16 lanes: copies reach 50.0 GB/s." in told.seen
+    assert "GPU 0 (CUDA) uses 8 of its 16 lanes of PCI Express. The fastest copy reached 50.0 GB/s." in told.seen
 
 
 def test_findings_of_all_rules_come_with_the_serious_ones_first() -> None:

@@ -141,8 +141,8 @@ def _list_all_cases(
         where = asked or "these benchmarks on this machine"
         if all(name.startswith("device.") for name in benchmarks) and not conflict:
             raise UsageError(
-                "There is no case to measure: a quick run found no accelerator that it can use. See which devices this machine "
-                "has, and what they need: steelyard machine; steelyard doctor"
+                "There is nothing to measure: this machine has no accelerator that a quick run can use. To list its devices: "
+                "steelyard machine. To see what they lack: steelyard doctor"
             )
         reasons = f" These combinations are not possible: {conflict}." if conflict else ""
         raise UsageError(f"There is no case to measure with {where}.{reasons}")

@@ -1,6 +1,7 @@
 """Verdict on a case: CLEAN, DISTURBED or INVALID, with the evidence."""
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ import numpy as np
 from steelyard.model import Check, Evidence, Level, Record, Verdict
 from steelyard.model.devices import on_device
 from steelyard.model.evidence import noted
-from steelyard.model.observed import Around, Observed, Pace
+from steelyard.model.observed import Around, Observed, Pace, ProcessorSeconds, Samples
 from steelyard.model.units import percent
 from steelyard.statistics.samples.interval import Array, middle, quantile_of
 from steelyard.statistics.validity import pace
@@ -21,6 +22,7 @@ from steelyard.statistics.validity.observations import Measured, times
 # figure is still right within half of the interval that is usually asked, and repeating would not help: it
 # stays CLEAN, and says so. Beyond 1 % the clock was measured, not the kernel.
 CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
+SAME_TIME = 0.02  # of a sample: by so much the host may say more than the device's own clock
 # In the sentences of earlier versions on time that was added over processors, but judged as if it were that of one.
 OF_ONE_PROCESSOR = ("of the time of the case (", "cores of the machine busy", "page faults (about")
 OF_PACE = {measure.cause for measure in MEASURES.values()}
@@ -122,7 +124,27 @@ def _followed(record: Record) -> Observed:
         return around
     samples = replace(around.samples, core_clock=None, issued=None, stream=None, chase=None)
     only_waited = Pace(waited=around.pace.waited)
-    return replace(around, samples=samples, pace=only_waited, core_clock=Around(), machine_other=None)
+    of_device = replace(around, samples=samples, pace=only_waited, core_clock=Around(), machine_other=None)
+    if not _device_agrees(record):
+        return of_device
+    return replace(
+        of_device,
+        samples=Samples(at=around.samples.at),
+        processor_seconds=ProcessorSeconds(),
+        interrupts=None,
+        throttled=None,
+        oversubscribed=None,
+    )
+
+
+def _device_agrees(record: Record) -> bool:
+    """Returns whether the samples are as long by the device's own clock, so that none waited for the host."""
+    own = (record.surroundings.details or {}).get("device_seconds")
+    if not isinstance(own, list | array) or not 0 < len(record.samples) <= len(own):
+        return False
+    by_device = np.asarray(own[-len(record.samples) :], dtype=np.float64)
+    by_host = np.asarray(record.samples, dtype=np.float64)
+    return bool((by_device > 0).all() and (by_host <= (1 + SAME_TIME) * by_device).all())
 
 
 def _with(record: Record, outcome: Judgement) -> Record:

@@ -36,7 +36,7 @@ def _find_narrow_link(device: Device, name: str, results: list[Result]) -> Findi
     return Finding(
         "device_copies",
         "serious",
-        f"The link of {name} has {width} of {most} lanes: copies reach {quantity(best, 'B/s')}.",
+        f"{name} uses {width} of its {most} lanes of PCI Express. The fastest copy reached {quantity(best, 'B/s')}.",
         (f"The system reports {width} lanes in use, and {most} that the device and its slot have.",),
         "The link was trained with fewer lanes: by its slot, a riser, or dirt on the contacts.",
         "Put the device into a slot with all lanes, and see what the firmware reports.",
@@ -69,18 +69,18 @@ def _judge_memory(evaluation: Evaluation, name: str, pairs: list[tuple[Result, R
         if "bandwidth" in r.metrics
     ]
     level = cases.doubt(pageable, pinned)
-    where = f"Copies between {name} and ordinary memory"
+    where = f"Copies between ordinary memory of the host and {name}"
     if worst is None or doubtful(level):
         remedy = measure_again(evaluation, level, BENCHMARK)
         return undecided("device_copies", f"{where} cannot be judged.", evidence, doubtful(level), remedy, BENCHMARK)
     if worst.value < DEARER or worst.low <= 1:
-        claim = f"{where} take at most {percent(worst.value - 1)} more time than from pinned memory."
+        claim = f"{where} take at most {percent(worst.value - 1)} more time than with pinned memory."
         cause = "The driver copies in parts while it sends."
         return Finding("device_copies", "good", claim, tuple(evidence), cause, "", BENCHMARK)
     return Finding(
         "device_copies",
         "notice",
-        f"{where} take {worst.value:.1f} times as long as from pinned memory.",
+        f"{where} take {worst.value:.1f} times as long as with pinned (page-locked) memory.",
         tuple(evidence),
         "The driver copies ordinary memory to a place of its own first, from which the device reads.",
         "Allocate the buffers of such programs as pinned memory (cudaHostAlloc, hipHostMalloc), or register them.",

@@ -50,8 +50,8 @@ def _judge(evaluation: Evaluation, by_case: dict[Identity, list[Result]]) -> Fin
     return Finding(
         "slow_device",
         "serious",
-        f"{name} is slower than the others of its kind: {median(v for _, v in found):.2f} times as long in {len(found)} of "
-        f"{counts[name]} cases.",
+        f"{name} is slower than the other devices of its kind: in {len(found)} of {counts[name]} cases, by "
+        f"{percent(median(v for _, v in found) - 1)} (median).",
         evidence,
         "Its power, temperature, clock or memory differs from that of the others; this run does not prove which.",
         "Compare its state with that of the others (nvidia-smi -q), and measure it alone.",

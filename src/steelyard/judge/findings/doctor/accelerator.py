@@ -22,7 +22,7 @@ def _examine(device: Device) -> Advice:
     name = f"accelerator {device.number}"
     if device.door == "cuda" and not device.facts.get("compiler"):
         state = f"{device.name} cannot be measured: NVIDIA's compiler NVRTC is not on this machine."
-        remedy = "Install it into the environment of Steelyard. It needs no root rights."
+        remedy = "Install it into the Python environment of Steelyard. This needs no root rights."
         return Advice(name, "serious", state, _WHY, remedy, "pip install nvidia-cuda-nvrtc-cu12")
     if not states:
         return Advice(name, "fine", f"{device.name}: nothing that its driver says spoils a measurement.", _WHY)
@@ -35,12 +35,15 @@ def _list_states(device: Device) -> Iterator[tuple[str, str]]:
     facts = device.facts
     width, most = facts.get("link_width"), facts.get("most_link_width")
     if isinstance(width, int) and isinstance(most, int) and 0 < width < most:
-        yield f"The link has {width} of {most} lanes.", "Look at the slot, the riser and the settings of the firmware."
+        yield (
+            f"It uses {width} of its {most} lanes of PCI Express.",
+            "Look at its slot and at the firmware's settings.",
+        )
     limit, usual = facts.get("power_limit"), facts.get("usual_power_limit")
     if isinstance(limit, float) and isinstance(usual, float) and limit < usual:
         yield (
-            f"The power is limited to {quantity(limit, 'W')} instead of {quantity(usual, 'W')}.",
-            "Ask who set the limit.",
+            f"Its power limit is {quantity(limit, 'W')}; the default is {quantity(usual, 'W')}.",
+            "Ask the administrator why.",
         )
     if facts.get("ecc") is False and facts.get("capability"):
         yield "The memory is used without correction of errors (ECC), which costs bandwidth on some devices.", ""

@@ -3,8 +3,8 @@
 An empty kernel (it counts itself) is started in three ways. "queued": one after the other, with one wait at the end. "waited":
 the host waits for each. "graph": 64 of them are recorded once and started together.
 
-Reading: A kernel of a program should take many times as long as "queued". A program that waits after each kernel pays "waited"
-each time. If a graph is much faster, a program with many small kernels gains by it.
+Reading: A kernel should run many times longer than "queued"; otherwise the cost of its start matters. A program that waits after
+each kernel loses the time "waited" each time. If "graph" is much faster, a program with many small kernels should use graphs.
 
 Caution: The values depend on the processor and the driver as much as on the device. OpenCL has no graphs.
 
@@ -45,7 +45,7 @@ roles = (
         order=64,
         kernel="waited",
         least=("device", "items"),
-        says="with a wait for its end",
+        says="an empty kernel, and the wait for its end",
     ),
 )
 

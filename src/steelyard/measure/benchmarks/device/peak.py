@@ -7,9 +7,9 @@ and, on NVIDIA's devices, in two short precisions. "matrix" uses NVIDIA's matrix
 Reading: No kernel computes faster than "vector" without matrix units. Their peak is for programs that a library or a compiler
 brings to these units. The product of the library is what a program reaches that calls it.
 
-Caution: A device lowers its clock when it draws its limit of power, and the peak follows it: see the clock beside the samples.
-The matrix kernel uses instructions of a single warp. From Hopper on, the library has instructions of four warps, which are
-faster. All factors are ones, which draw less power than random numbers.
+Caution: At its power limit a device lowers its clock, and so the result: see the clock beside the samples. The kernel "matrix"
+uses instructions of one warp (32 threads). On devices from Hopper on, the library can use faster instructions of four warps, so
+"matrix" is below the peak there. All factors are ones, which draw less power than random numbers.
 
 Source: NVIDIA, PTX ISA (warp-level matrix instructions). The chains, the products and their checks are our own.
 """

@@ -109,7 +109,9 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         kind="bars",
         x=Axis("kernel"),
         y=Axis("bandwidth", "B/s"),
-        series=draw_bars(largest, "bandwidth", lambda r: r.kernel, machine),
+        series=draw_bars(
+            sorted(largest, key=lambda r: KERNELS.index(r.kernel)), "bandwidth", lambda r: r.kernel, machine
+        ),
         caption="Longer bars are better. Reads alone and writes alone show which of both limits the others.",
     )
     triad = [r for r in usual if r.kernel == "triad"]

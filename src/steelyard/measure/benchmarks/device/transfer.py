@@ -3,9 +3,9 @@
 Blocks are copied to the device, from it, and both ways at once. The host's memory is ordinary (pageable), or at a fixed place
 (pinned), from which the device copies by itself.
 
-Reading: Large pinned blocks show the link, usually from 80 to 90 % of its limit. Pageable blocks pass through a second copy and
-are slower, often by half. Small blocks show the time until a copy begins. If both ways together are no faster than one, the
-link or the driver has one direction at a time.
+Reading: Large blocks in pinned memory show the link, usually from 80 to 90 % of its limit. From ordinary (pageable) memory the
+driver copies the data twice, so that copies often reach only half of the speed. Small blocks show the time until a copy begins.
+If both ways together are no faster than one, the link or the driver has one direction at a time.
 
 Caution: One copy is under way in each direction. The thread that starts the copies runs on the first processor; on a machine of
 several NUMA nodes its memory may be far from the device.

@@ -180,15 +180,21 @@ def _describe_device(device: Device) -> str:
     parts = [f"{device.name} ({device.kind}), {units.binary_size(device.memory)} of {_memory_of(device)} memory"]
     if facts.get("units"):
         clock = facts.get("clock")
-        parts.append(f"{facts['units']} units" + (f", {units.quantity(float(clock), 'Hz')} at most" if clock else ""))
-    named = (("bandwidth", "memory", "B/s"), ("flops", "double precision", "flop/s"), ("link", "link", "B/s"))
+        parts.append(
+            f"{facts['units']} compute units" + (f", {units.quantity(float(clock), 'Hz')} at most" if clock else "")
+        )
+    named = (
+        ("bandwidth", "by its data: memory", "B/s"),
+        ("flops", "double precision", "flop/s"),
+        ("link", "link (each direction)", "B/s"),
+    )
     parts += [f"{words} {units.quantity(limits[name], unit)}" for name, words, unit in named if limits.get(name)]
     if facts.get("power_limit"):
         parts.append(f"power limit {units.quantity(float(facts['power_limit']), 'W')}")
     if facts.get("driver"):
         parts.append(f"driver {facts['driver']}")
     if isinstance(node := facts.get("node"), int) and node >= 0:
-        parts.append(f"near memory node {node}")
+        parts.append(f"closest memory node: {node}")
     return "; ".join(parts)
 
 
