@@ -24,7 +24,7 @@ get = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && $(apt) update &&
 SITE := hpcc lammps gromacs quantum-espresso quantum-espresso-data libopenmpi-dev libopenblas0-pthread libfftw3-double3 openipmi ipmitool mosquitto openssl prometheus libsimgrid-dev
 TELEMETRY := openipmi ipmitool mosquitto openssl openjdk-17-jre-headless maven iproute2
 FUZZ := clang libclang-rt-14-dev
-OPENCL := pocl-opencl-icd ocl-icd-libopencl1 libamdhip64-5
+OPENCL := pocl-opencl-icd ocl-icd-libopencl1 libamdhip64-5 oclgrind
 # What the suites of namespaces, of Slurm, of QEMU and of the bare machine install by themselves where it is missing.
 HOSTS := debootstrap debian-archive-keyring iproute2 iptables nftables openmpi-bin slurmctld slurmd slurm-client munge libpmix2 qemu-system-x86 busybox-static
 
@@ -86,7 +86,7 @@ test-fuzz: $(VENV)/.lint  ## the readers of foreign files and messages under lib
 	$(BIN)/python -m pytest tests/fuzz --timeout=100000
 
 test-opencl: $(VENV)/.test  ## kernels of nodes and devices on a real OpenCL device (PoCL), and by the compilers of NVIDIA and AMD (installed where that may be done)
-	@{ ls /etc/OpenCL/vendors/*.icd /usr/lib/*/libamdhip64.so.5; } >/dev/null 2>&1 || $(call get,$(OPENCL))
+	@ls /etc/OpenCL/vendors/*.icd /usr/lib/*/libamdhip64.so.5 /usr/bin/oclgrind >/dev/null 2>&1 || $(call get,$(OPENCL))
 	$(pytest) -m opencl
 
 test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chromium, installed where that may be done)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import fake_cuda
+from native import linked
 from steelyard.measure import build
 from steelyard.measure.machine import device_facts, devices
 from steelyard.measure.plan import catalogue
@@ -280,3 +281,41 @@ def test_amds_compiler_accepts_every_kernel(programs: dict[str, Path], tmp_path:
             except OSError:
                 pytest.skip("AMD's compiler is not on this machine")
             assert said == "", said
+
+
+# --------------------------------------------------------------------------- races
+
+OCLGRIND = Path("/usr/lib/oclgrind/liboclgrind-rt.so")
+RACY = """
+#include "accelerator.h"
+#include <cstdio>
+using namespace steelyard;
+int main() {
+  Params p("");
+  auto device = accelerator::Device::open(p, "opencl");
+  device->build("kernel void sum(GLOBAL uint* place) { place[0] += get_local_id(0); }");
+  accelerator::Handle memory = device->allocate(4, nullptr);
+  device->run("sum", 0, 32, 32, memory);
+  device->finish();
+}
+"""
+
+
+def races(program: Path, line: str = "") -> str:
+    """What Oclgrind, which executes each work item on its own, says of accesses that no barrier orders."""
+    words = {**os.environ, "STEELYARD_OPENCL": str(OCLGRIND), "OCLGRIND_DATA_RACES": "1"}
+    done = subprocess.run([program], input=line, env=words, capture_output=True, text=True, check=True, timeout=300)
+    assert not line or json.loads(done.stdout)["check"]["passed"]
+    return done.stderr
+
+
+@pytest.mark.opencl
+@pytest.mark.skipif(not OCLGRIND.exists(), reason="Oclgrind is not on this machine")
+def test_no_kernel_of_a_device_has_a_race_with_any_size_of_its_groups(programs: dict[str, Path], here: Machine) -> None:
+    assert "race" in races(linked(here, RACY))  # it finds one where there is one
+    for group in (32, 128):
+        for kernel in ("read", "triad"):
+            line = f"kernel={kernel} elements=8192 group={group} each=2 door=opencl {SHORT}\n"
+            assert races(programs["device.stream"], line) == ""
+    assert races(programs["device.latency"], f"bytes=16384 steps=200 door=opencl {SHORT}\n") == ""
+    assert races(programs["device.peak"], f"kernel=vector precision=single door=opencl {SHORT}\n") == ""
