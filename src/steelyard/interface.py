@@ -1,12 +1,14 @@
-"""Steelyard from Python: the results of runs as rows and data frames, their findings, machines and main figures.
+"""Steelyard from Python: measure, compare, and have the results as rows and data frames, with findings and main figures.
 
 import steelyard
 triad = steelyard.open("runs").frame(benchmark="memory.stream", kernel="triad", metric="bandwidth")
 triad.plot.scatter(x="threads", y="value")
 """
 
+import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -86,6 +88,44 @@ def open_runs(run: "str | PathLike[str] | None" = None, runs: "str | PathLike[st
     if run is not None and not (Path(run) / "run.json").is_file() and (inside := records.all_runs(Path(run))):
         return Results(tuple(inside))
     return Results((records.find(Path(runs), None if run is None else str(run)),))
+
+
+def run(
+    *only: str,
+    preset: Literal["quick", "standard", "full"] = "quick",
+    budget: str = "",
+    runs: "str | PathLike[str]" = "runs",
+    **settings: Any,
+) -> Results:
+    """Measures this machine as `steelyard run` does, and returns the results. SteelyardError.
+
+    `only`: benchmarks or groups, all by default. `budget`: the length, such as "60s". `settings`: values of parameters, such as
+    threads=[1, 2].
+    """
+    words = ["run", "--quiet", "--preset", preset, "--runs", str(runs), *(["--budget", budget] if budget else [])]
+    words += [word for name in only for word in ("--only", name)]
+    for name, value in settings.items():
+        values = value if isinstance(value, list | tuple | set) else [value]
+        words += ["--set", f"{name}={','.join(map(str, values))}"]
+    before = {*records.all_runs(Path(runs))}
+    _call(words)
+    return Results(tuple(path for path in records.all_runs(Path(runs)) if path not in before))
+
+
+def comparison(*sides: "str | PathLike[str]") -> Row:
+    """Compares runs, groups of runs or published systems, and returns what `steelyard compare --json` prints. SteelyardError."""
+    answer: Row = json.loads(_call(["compare", "--json", *map(str, sides)]))
+    return answer
+
+
+def _call(words: list[str]) -> str:
+    """Returns what a command prints. Its exit code only says whether a finding is serious, or a part could not be measured."""
+    from steelyard.show.command_line import cli
+
+    printed = io.StringIO()
+    with redirect_stdout(printed), suppress(SystemExit):
+        cli.app(words)
+    return printed.getvalue()
 
 
 def _list_rows(evaluation: Evaluation, table: str) -> Iterator[Row]:

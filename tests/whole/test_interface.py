@@ -94,9 +94,12 @@ def test_a_frame_needs_pandas_or_polars(runs: Path) -> None:
     assert "threads" in frame.columns
 
 
-def test_the_page_of_the_manual_runs_as_it_is_written(runs: Path) -> None:
+def test_the_page_of_the_manual_runs_as_it_is_written(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # in which the page's own run lies
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     given: dict[str, object] = {}
     has_frames = any(importlib.util.find_spec(name) for name in ("pandas", "polars"))
     for block in blocks:
@@ -105,6 +108,21 @@ def test_the_page_of_the_manual_runs_as_it_is_written(runs: Path) -> None:
             code = code.replace(".frame(", ".rows(").partition("print(")[0]
         exec(code, given)
     assert given["triad"]
+    measured = given["measured"]
+    assert isinstance(measured, steelyard.Results)
+    assert {row["threads"] for row in measured.rows(kernel="triad")} == {1, 2}
+    compared = given["compared"]
+    assert isinstance(compared, dict)
+    assert "memory.stream" in {whole["name"] for whole in compared["wholes"]}
+
+
+def test_what_a_command_refuses_is_an_error(runs: Path) -> None:
+    with pytest.raises(UsageError, match="no such machine"):
+        steelyard.comparison(runs / "r0", "no such machine")
+    with pytest.raises(UsageError, match=r"There is no preset 'quickest' .*Did you mean 'quick'\?"):
+        steelyard.run("memory.stream", preset="quickest", runs=runs)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="No such option: --nonsense"):
+        steelyard.comparison("--nonsense")
 
 
 def test_the_package_itself_imports_nothing_of_it() -> None:
