@@ -301,6 +301,9 @@ void Driver::start(const std::string& kernel, std::size_t first, std::size_t las
 void Driver::record(void (*job)(void*), void* of) {
   constexpr int of_this_thread = 1;
   constexpr unsigned long long plain = 0;
+  // A driver may load a kernel at its first start only, which it refuses while it records.
+  job(of);
+  finish();
   must(call(begin_capture, streams_[0], of_this_thread), "to record a graph");
   job(of);
   must(call(end_capture, streams_[0], &graph_), "to record a graph");
