@@ -38,7 +38,7 @@ DEVICE = [
     *(("device.peak", f"kernel=vector precision={precision}") for precision in ("double", "single")),
     ("device.peak", "kernel=library order=64"),
 ]  # fmt: skip
-SAMPLE = (0, 3, 10, 13, 15, 20)  # of the list above, in every run of the tests
+SAMPLE = (3, 10, 15)  # of the list above, in every run of the tests
 SHORT_FORMATS = (
     "vector half",
     "vector bfloat16",
@@ -94,7 +94,7 @@ def test_a_kernel_of_a_device_is_right_and_its_check_finds_what_is_wrong(
 
 
 @pytest.mark.parametrize("door", ["cuda", "hip"])
-@pytest.mark.parametrize("kernel", long_but(list(NODE), (0, 4)))
+@pytest.mark.parametrize("kernel", long_but(list(NODE), (1,)))
 def test_one_text_of_a_node_kernel_is_right_behind_every_door(
     kernel: str, door: str, programs: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -132,7 +132,7 @@ def test_planted_times_come_out_by_the_clock_of_the_device(programs: dict[str, P
 # --------------------------------------------------------------------------- devices that fail
 
 
-@pytest.mark.parametrize("call", long_but(list(CALLS), (0, 8, 14, 16, 25)))
+@pytest.mark.parametrize("call", long_but(list(CALLS), (8, 16)))
 def test_a_call_that_fails_ends_in_a_sentence_and_the_next_case_goes_on(
     call: str, programs: dict[str, Path], tmp_path: Path
 ) -> None:
