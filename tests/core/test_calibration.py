@@ -58,7 +58,8 @@ def test_turns_of_another_process_do_not_pass_for_a_long_operation(here: Machine
 def test_ranks_take_too_short_samples_again(here: Machine, benchmarks: dict[str, Benchmark], tmp_path: Path) -> None:
     ping = benchmarks["network.pingpong"]
     source = Path(ping.sources[0].path)
-    (tmp_path / "messages.h").write_text(source.with_name("messages.h").read_text())
+    for name in ("messages.h", "messages.once.cpp"):
+        (tmp_path / name).write_text(source.with_name(name).read_text())
     text, count = re.subn(
         r"(void run\(std::size_t operations\) \{)",
         rf"\1 {{ {INTERRUPTED.replace('{calls}', '12')} {WAIT} }}",

@@ -28,6 +28,11 @@ UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR
 ATTRIBUTES = (UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR)
 # The same in hip_runtime_api.h. What it calls a capability says nothing of peaks.
 OF_HIP = {UNITS: 63, CLOCK: 5, MEMORY_CLOCK: 60, BUS_WIDTH: 59, LAST_CACHE: 19, ECC: 0, INTEGRATED: 16}
+# A driver: the variable that names its library, that library, and files of the kernel without which it has no device.
+DRIVERS = {
+    "cuda": ("STEELYARD_CUDA", r"libcuda\.so\.1", "nvidiactl", "nvhost-gpu", "dxg"),
+    "hip": ("STEELYARD_HIP", r"libamdhip64\.so", "kfd", "dxg"),
+}
 # Where pip puts NVIDIA's compiler, below the folder of an environment's packages.
 IN_PACKAGES = ("nvidia/cu*/lib/{}.so.*", "nvidia/*/lib/{}.so.*")
 
@@ -39,9 +44,14 @@ def library() -> str | None:
 
 def drivers() -> dict[str, str]:
     """Returns the libraries of the drivers that are on this machine, by their doors: "cuda", "hip"."""
-    named = {"cuda": ("STEELYARD_CUDA", r"libcuda\.so\.1"), "hip": ("STEELYARD_HIP", r"libamdhip64\.so")}
-    found = {door: os.environ.get(variable) or _find_library(name) for door, (variable, name) in named.items()}
-    return {door: path for door, path in found.items() if path}
+    found = {}
+    for door, (variable, name, *files) in DRIVERS.items():
+        path = os.environ.get(variable)
+        if path is None and any(Path("/dev", file).exists() for file in files):
+            path = _find_library(name)
+        if path:
+            found[door] = path
+    return found
 
 
 def find_of_nvidia(variable: str, name: str) -> str:
