@@ -6,7 +6,7 @@ a pattern of Steelyard if `re` may need more than linear time. See docs/decision
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -20,6 +20,14 @@ _NEVER = r"[^\x00-\x{10FFFF}]"
 _PART = re.compile(
     r"\\(?P<escaped>.)|(?P<set>\[\^?\]?)|(?P<end>\])|(?<=[*+?}])(?P<possessive>\+)|(?P<never>\(\?!\))", re.DOTALL
 )
+# A letter of each match, unless it stands in a group; or something else. A literal is unclear with flags, and with escapes of
+# several characters. A pattern that may match a line end, or asks for an end of the text, needs more than single lines.
+_ATOM = re.compile(
+    r"(?P<letter>\\[^A-Za-z0-9]|[^\\()\[\]{}|.^$*+?])(?![*?{])|\[\^?\]?(?:\\.|[^\]\\])*+\]?|\{[\d,]*+\}?|\\.|.",
+    re.DOTALL,
+)
+_UNCLEAR = re.compile(r"\(\?[a-zA-Z#]*[ix#]|\\[xuUNpP\d]")
+_CROSSING = re.compile(r"\\[sDWnrvfxuUNpPAZ\d]|\n|\[\^|\\t-|\(\?[a-zA-Z]*s")
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")  # a half of a character, which JSON may hold and UTF-8 may not
 
 
@@ -68,15 +76,28 @@ class _Pattern:
             self._pattern = re.compile(pattern, re.MULTILINE)
         self.names: Mapping[str, int] = self._pattern.groupindex
         self._groups = range(self._pattern.groups + 1)
+        self._literal = find_literal(pattern) if self.by_re2 else ""
+        self._in_lines = bool(self._literal) and (line or not _CROSSING.search(pattern))
 
     def find(self, text: str) -> Iterator[Match]:
         """Yields the matches in the text."""
-        before = None
-        for match in self._pattern.finditer(_bytes(text) if self.by_re2 else text):
-            spans = [match.span(at) for at in self._groups]
+        bounds = self._find_bounds(text)
+        if not bounds:
+            return
+        before, part = None, text[slice(*bounds)]
+        for match in self._pattern.finditer(_bytes(part) if self.by_re2 else part):
+            spans = _shift((match.span(at) for at in self._groups), bounds[0])
             if spans[0] != before:  # RE2 finds an empty match twice
                 yield Match(text, spans, self.names)
             before = spans[0]
+
+    def _find_bounds(self, text: str) -> tuple[int, int] | None:
+        """Returns where the lines with the literal begin and end, as a literal is found sooner than a pattern; None without."""
+        first = text.find(self._literal)
+        if first < 0 or not self._in_lines:
+            return (0, len(text)) if first >= 0 else None
+        after = text.find("\n", text.rfind(self._literal))
+        return text.rfind("\n", 0, first) + 1, after if after >= 0 else len(text)
 
     def begin(self, line: str) -> Match | None:
         """Returns the match at the begin of the line."""
@@ -129,8 +150,7 @@ def match_lines(pattern: str, lines: Sequence[str], whole: str) -> Iterator[tupl
     for found in prepared.find(whole):
         begin = found.start()
         at, counted = at + whole.count("\n", counted, begin), begin
-        spans = [(a - begin, b - begin) if a >= 0 else (a, b) for a, b in found.spans]
-        yield Match(lines[at], spans, found.names), at
+        yield Match(lines[at], _shift(found.spans, -begin), found.names), at
 
 
 def replace(pattern: str, by: str, text: str) -> str:
@@ -146,6 +166,10 @@ def _group(found: Match, number: re.Match[str]) -> str:
     return found[int(number[1])] or ""
 
 
+def _shift(spans: Iterable[tuple[int, int]], by: int) -> list[tuple[int, int]]:
+    return [(a + by, b + by) if a >= 0 else (a, b) for a, b in spans]
+
+
 def _bytes(text: str) -> bytes | str:
     """Returns the text as RE2 takes it: bytes if they have the same places as the characters, which saves time."""
     try:
@@ -153,6 +177,20 @@ def _bytes(text: str) -> bytes | str:
     except UnicodeEncodeError:
         return _NO_CHARACTER.sub("?", text)
     return words if len(words) == len(text) else text
+
+
+def find_literal(pattern: str) -> str:
+    """Returns the longest text that each match of the pattern has, "" if it is not clear that there is one."""
+    depth, words = 0, [""]
+    for atom in _ATOM.finditer(pattern):
+        depth += (atom[0] == "(") - (atom[0] == ")")
+        if atom["letter"] and not depth:
+            words[-1] += atom[0][-1]
+        else:
+            words.append("")
+        if atom[0] == "|" and not depth:
+            return ""
+    return "" if _UNCLEAR.search(pattern) else max(words, key=len)
 
 
 def _translate(pattern: str) -> str:
