@@ -64,7 +64,7 @@ _SHARE = 0.9  # of the lines that begin with the same label
 
 def remove_tags(content: str) -> str:
     """Returns the text without colours and tags."""
-    if "\x1b" not in content and "[" not in content:
+    if "\x1b" not in content and "\n[" not in content and content[:1] != "[":
         return content
     return (_TAGS if _WITHOUT_BLANK.search(content) else _TAGS_AND_BLANK).sub("", content)
 
@@ -199,8 +199,8 @@ def remove_markup(line: str) -> str:
     return unescape(_MARKUP.sub(" ", line)).replace("\xa0", " ").replace("\n", " ").strip()
 
 
-def remove_indentation(lines: Sequence[str]) -> Iterator[str]:
-    """Yields the lines; a block between lines without indentation loses the indentation that all its lines have.
+def remove_indentation(lines: Sequence[str]) -> list[str]:
+    """Returns the lines; a block between lines without indentation loses the indentation that all its lines have.
 
     In YAML, a block begins below a key that ends in "|" or ">".
     """
@@ -209,12 +209,13 @@ def remove_indentation(lines: Sequence[str]) -> Iterator[str]:
         for at, line in enumerate(lines)
         if line and (not line[0].isspace() or (line[-1] in "|>+-" and _BLOCK.search(line)))
     ]
-    begin = 0
+    leveled, begin = list[str](), 0
     for at in (*edges, len(lines)):
         if begin < at:
-            yield from _level(lines[begin:at])
-        yield from lines[at : at + 1]
+            leveled += _level(lines[begin:at])
+        leveled += lines[at : at + 1]
         begin = at + 1
+    return leveled
 
 
 def _level(block: Sequence[str]) -> Sequence[str]:

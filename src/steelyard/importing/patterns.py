@@ -6,7 +6,7 @@ a pattern of Steelyard if `re` may need more than linear time. See docs/decision
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -86,7 +86,7 @@ class _Pattern:
             return
         before, part = None, text[slice(*bounds)]
         for match in self._pattern.finditer(_bytes(part) if self.by_re2 else part):
-            spans = _shift((match.span(at) for at in self._groups), bounds[0])
+            spans = _shift([match.span(at) for at in self._groups], bounds[0])
             if spans[0] != before:  # RE2 finds an empty match twice
                 yield Match(text, spans, self.names)
             before = spans[0]
@@ -166,8 +166,8 @@ def _group(found: Match, number: re.Match[str]) -> str:
     return found[int(number[1])] or ""
 
 
-def _shift(spans: Iterable[tuple[int, int]], by: int) -> list[tuple[int, int]]:
-    return [(a + by, b + by) if a >= 0 else (a, b) for a, b in spans]
+def _shift(spans: Sequence[tuple[int, int]], by: int) -> Sequence[tuple[int, int]]:
+    return [(a + by, b + by) if a >= 0 else (a, b) for a, b in spans] if by else spans
 
 
 def _bytes(text: str) -> bytes | str:

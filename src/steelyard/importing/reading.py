@@ -148,7 +148,8 @@ def _forms(text: Text) -> list[tuple[Text, bool]]:
     bare = text.unquoted()
     quoted = bare.lines != text.lines
     forms: dict[tuple[str, ...], tuple[Text, bool]] = {}
-    for form in (bare, bare.leveled(), bare.unwrapped().unquoted()):
+    unwrapped = bare.unwrapped()
+    for form in (bare, bare.leveled(), bare if unwrapped is text else unwrapped.unquoted()):
         forms.setdefault(form.lines, (form, quoted))
     for form in (text, text.leveled()) if quoted else ():
         forms.setdefault(form.lines, (form, False))
@@ -341,7 +342,8 @@ def _find_no_numbers(content: str, problems: str, settings: str) -> list[str]:
 
 def _match(content: str, formats: Sequence[Format]) -> list[Format]:
     """Returns the formats whose marks are in the content, also where JSON encodes letters as "\\u00b1"."""
-    content = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), content)
+    if "\\u" in content:
+        content = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), content)
     found = patterns.find_words(sorted({mark for known in formats for mark in known.marks}), content)
     return [known for known in formats if not found.isdisjoint(known.marks)]
 
