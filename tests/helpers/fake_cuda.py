@@ -42,12 +42,12 @@ def environment(folder: Path, *doors: str, **planted: str | float) -> dict[str, 
 
 @cache
 def nvrtc() -> Path | None:
-    """Returns NVIDIA's real compiler, installed by uv where that is possible; None otherwise."""
+    """Returns NVIDIA's real compiler, installed by pip where that is possible; None otherwise."""
     folder = build.cache() / "tests" / NVRTC
     pattern = "nvidia/cuda_nvrtc/lib/libnvrtc.so.*"
     if not [*folder.glob(pattern)]:
-        uv = Path(sys.executable).with_name("uv")
-        subprocess.run([uv, "pip", "install", "--quiet", "--no-deps", "--target", folder, NVRTC], check=False)
+        words = ["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target", folder, NVRTC]
+        subprocess.run([sys.executable, "-m", "pip", *words], check=False)
     return next(iter(sorted(folder.glob(pattern))), None)
 
 
