@@ -159,7 +159,9 @@ def test_programs_accept_each_case_of_random_settings(
     names = [
         n
         for n, b in benchmarks.items()
-        if n.startswith(groups) and any(s.model in ("", "threads") and not s.parallel for s in b.sources)
+        if n.startswith(groups)
+        and any(s.model in ("", "threads") and not s.parallel for s in b.sources)
+        and b.axes(here, QUICK)
     ]
     started: dict[str, Program] = {}
     refused, asked = [], 0
