@@ -12,7 +12,10 @@ Unpinned::Unpinned() : before_(ProcessorSet::of_thread()) { at_start.pin(); }
 Unpinned::~Unpinned() { before_.pin(); }
 
 [[gnu::cold]] std::unique_ptr<Device> Device::open(Params& p, std::string door, bool timed) {
-  if (door.empty()) door = p.choice("door", "opencl", {"opencl", "cuda", "hip"});
+  // Records of the usual door have no word of it, as before there were others.
+  if (door.empty()) door = p.own_word("door", "opencl");
+  if (door != "opencl" && door != "cuda" && door != "hip")
+    throw CaseError(join({"parameter door='", door, "' must be one of opencl, cuda, hip"}));
   std::size_t number = p.count("device", 0);
   Unpinned unpinned;
   return door == "opencl" ? open_opencl(number, timed) : open_driver(door, number);
