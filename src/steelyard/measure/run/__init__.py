@@ -33,7 +33,8 @@ ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load
 REPEATING_SHARE = 0.1  # time for repetitions, as a share of the plan's time
 REPEATING_LEAST = 0.05  # the same, if the preset's promised length is used up
 SILENCE = 3.0  # seconds after the limit in which waiting ranks report that they wait, and a hanging rank does not
-LATE = 1.05  # multiple of the stated time after which a run begins no further repetition
+# After this multiple of the stated time, and no sooner than so many seconds after its end, a run begins no further repetition.
+LATE, GRACE = 1.1, 2.0
 RESTLESS_SHARE = 0.05  # share of waiting in a run's time above which the machine counts as restless
 
 
@@ -168,11 +169,15 @@ class Measurer:
             ]
         return [f"{left_out} not measured, because the time limit of {self.budget:.0f} s was reached", *self._jumps]
 
+    @property
+    def _latest(self) -> float:
+        return math.inf if self.length is None else max(LATE * self.length, self.length + GRACE)
+
     def _is_time_over(self, launch: Launch) -> bool:
         """Returns whether the budget is spent; without one, whether the run is late and the cases of this launch have records."""
         if self.budget is not None or self.length is None:
             return self._is_budget_spent()
-        return launch.repetition > 1 and self.around.now() - self._begin > LATE * self.length
+        return launch.repetition > 1 and self.around.now() - self._begin > self._latest
 
     def _is_budget_spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget
@@ -298,7 +303,7 @@ class Measurer:
         left = self._left(elapsed)
         if self.length is not None:
             # In a repetition, the run ends when it is late.
-            latest = math.inf if launch.repetition == 1 else max(0.0, LATE * self.length - elapsed)
+            latest = math.inf if launch.repetition == 1 else max(0.0, self._latest - elapsed)
             left = min(max(left, self.length - elapsed), latest)
         phase = self._name_phase(launch)
         self.show(
