@@ -20,7 +20,7 @@ NVRTC = "nvidia-cuda-nvrtc-cu12==12.9.86"
 
 
 @cache
-def library() -> Path:
+def built() -> Path:
     """Returns the library, compiled once and kept beside the programs of benchmarks."""
     words = ["c++", "-std=c++20", "-O1", "-w", "-fPIC", "-shared", "-rdynamic", str(SOURCE), "-ldl"]
     key = hashlib.sha256(SOURCE.read_bytes() + " ".join(words).encode()).hexdigest()[:20]
@@ -37,7 +37,7 @@ def environment(folder: Path, *doors: str, **planted: str | float) -> dict[str, 
     """Returns the environment in which the doors (default: "cuda") lead to it. `planted` as name="H200", kernel=1e-3."""
     variables = [name for door in doors or ("cuda",) for name in VARIABLES[door]]
     given = {f"FAKE_{name.upper()}": str(value) for name, value in planted.items()}
-    return dict.fromkeys(variables, str(library())) | {"FAKE_FOLDER": str(folder)} | given
+    return dict.fromkeys(variables, str(built())) | {"FAKE_FOLDER": str(folder)} | given
 
 
 @cache

@@ -26,3 +26,9 @@ def name_device(machine: Machine | None, parameters: Mapping[str, Scalar]) -> st
     door = str(parameters.get("door", parameters.get("mode")))
     kind = device.kind if device else "device"
     return f"{kind} {parameters.get('device', 0)} ({DOORS.get(door, 'OpenCL')})"
+
+
+def find_narrow_link(device: Device) -> tuple[int, int] | None:
+    """Returns the lanes of the link that are used and those that are possible, if both are known and differ; otherwise None."""
+    width, most = (device.facts.get(fact) for fact in ("link_width", "most_link_width"))
+    return (width, most) if isinstance(width, int) and isinstance(most, int) and 0 < width < most else None

@@ -7,7 +7,11 @@ from pathlib import Path
 
 from steelyard.model import Scalar
 
-UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, MAJOR, MINOR = 16, 13, 36, 37, 75, 76  # from cuda.h
+# From cuda.h: attributes of a device. Clocks are in kHz, the width of the memory's bus in bits, caches in bytes.
+UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR = 16, 13, 36, 37, 38, 32, 18, 75, 76
+ATTRIBUTES = (UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR)
+# The same in hip_runtime_api.h. What it calls a capability says nothing of peaks.
+OF_HIP = {UNITS: 63, CLOCK: 5, MEMORY_CLOCK: 60, BUS_WIDTH: 59, LAST_CACHE: 19, ECC: 0, INTEGRATED: 16}
 # Fused operations of a multiprocessor each cycle: double, single precision. Source: NVIDIA, CUDA C++ Programming Guide,
 # section on arithmetic instructions, throughput of native arithmetic instructions.
 _LANES = {
@@ -29,6 +33,19 @@ def peaks(of: Mapping[int, int]) -> dict[str, float]:
         double, single = (2 * 1e3 * of[CLOCK] * of[UNITS] * each for each in lanes)
         limits |= {"flops": double, "flops_single": single}
     return limits
+
+
+def describe(of: Mapping[int, int]) -> dict[str, Scalar]:
+    """Returns what a driver tells of a device, with units and clocks in SI units."""
+    return {
+        "units": of[UNITS],
+        **({"capability": f"{of[MAJOR]}.{of[MINOR]}"} if MAJOR in of else {}),
+        "clock": 1000 * of[CLOCK],
+        "memory_clock": 1000 * of[MEMORY_CLOCK],
+        "bus_width": of[BUS_WIDTH],
+        "last_cache": of[LAST_CACHE],
+        "ecc": bool(of[ECC]),
+    }
 
 
 def bus_facts(bus: str, root: Path = Path("/sys/bus/pci/devices")) -> dict[str, Scalar]:

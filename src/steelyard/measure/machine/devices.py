@@ -12,7 +12,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from steelyard.measure.machine.device_facts import bus_facts, nvml_facts, peaks
+from steelyard.measure.machine.device_facts import (
+    ATTRIBUTES,
+    INTEGRATED,
+    OF_HIP,
+    bus_facts,
+    describe,
+    nvml_facts,
+    peaks,
+)
 from steelyard.model import Device, Scalar
 from steelyard.system.answers import NoAnswer, ask, parsed
 from steelyard.system.starts import absolute_folders, module_command
@@ -23,11 +31,6 @@ ALL, NAME, TYPE, MEMORY, SHARES_MEMORY = 0xFFFFFFFF, 0x102B, 0x1000, 0x101F, 0x1
 KINDS = {2: "CPU", 4: "GPU", 8: "accelerator"}
 VENDOR, NVIDIA = 0x1001, 0x10DE
 BUS, SLOT, DOMAIN = 0x4008, 0x4009, 0x400A  # of NVIDIA's devices
-# From cuda.h: attributes of a device. Clocks are in kHz, the width of the memory's bus in bits, caches in bytes.
-UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR = 16, 13, 36, 37, 38, 32, 18, 75, 76
-ATTRIBUTES = (UNITS, CLOCK, MEMORY_CLOCK, BUS_WIDTH, LAST_CACHE, ECC, INTEGRATED, MAJOR, MINOR)
-# The same in hip_runtime_api.h. What it calls a capability says nothing of peaks.
-OF_HIP = {UNITS: 63, CLOCK: 5, MEMORY_CLOCK: 60, BUS_WIDTH: 59, LAST_CACHE: 19, ECC: 0, INTEGRATED: 16}
 # A driver: the variable that names its library, that library, and files of the kernel without which it has no device.
 DRIVERS = {
     "cuda": ("STEELYARD_CUDA", r"libcuda\.so\.1", "nvidiactl", "nvhost-gpu", "dxg"),
@@ -100,7 +103,7 @@ def find_devices() -> tuple[Device, ...]:
     by_opencl = _answer("opencl", name) if (name := library()) else []
     usable = {d.bus for d in found if d.door != "cuda" or nvrtc}
     # Without a compiler OpenCL leads to a device, and the driver still describes it.
-    kept = {d.bus: d for d in by_opencl if d.bus and d.bus not in usable}
+    kept = {d.bus for d in by_opencl if d.bus} - usable
     described = {d.bus: d for d in found if d.bus in kept}
     others = [
         replace(d, limits=told.limits, facts=told.facts) if (told := described.get(d.bus)) else d
@@ -175,7 +178,7 @@ def _ask_driver(door: str, name: str) -> Iterator[Device]:
         numbers = {what: what for what in ATTRIBUTES} if door == "cuda" else OF_HIP
         known = {what: _attribute(call, number_of_it, handle.value) for what, number_of_it in numbers.items()}
         limits = peaks(known) if door == "cuda" else {}
-        facts = bus_facts(bus) | _describe(known) | (nvml_facts(bus) if door == "cuda" else {})
+        facts = bus_facts(bus) | describe(known) | (nvml_facts(bus) if door == "cuda" else {})
         if link := facts.get("link"):
             limits["link"] = float(link)
         shared = bool(known[INTEGRATED])
@@ -187,18 +190,6 @@ def _attribute(call: Callable[..., None], what: int, device: int) -> int:
     with suppress(OSError):  # a newer driver may not know it
         call("DeviceGetAttribute", ctypes.byref(value), ctypes.c_int(what), ctypes.c_int(device))
     return value.value
-
-
-def _describe(of: dict[int, int]) -> dict[str, Scalar]:
-    return {
-        "units": of[UNITS],
-        **({"capability": f"{of[MAJOR]}.{of[MINOR]}"} if MAJOR in of else {}),
-        "clock": 1000 * of[CLOCK],
-        "memory_clock": 1000 * of[MEMORY_CLOCK],
-        "bus_width": of[BUS_WIDTH],
-        "last_cache": of[LAST_CACHE],
-        "ecc": bool(of[ECC]),
-    }
 
 
 if __name__ == "__main__":

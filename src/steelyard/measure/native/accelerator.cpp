@@ -26,13 +26,18 @@ Unpinned::~Unpinned() { before_.pin(); }
 [[gnu::cold]] void Device::replay() {}
 [[gnu::cold]] void Device::share(Handle, std::size_t, std::size_t) {}
 
-[[gnu::cold]] Buffer::Buffer(Device& device, void* host, std::size_t bytes)
-    : device_(device), host_(static_cast<char*>(host)), bytes_(bytes) {
-  if (!device.shares_memory && bytes > device.largest)
-    throw CaseError(join({device.named(), " has too little memory: a buffer of ", bytes >> 20,
-                          " MiB is needed, but it allows at most ", device.largest >> 20, " MiB"}));
-  memory_ = device.allocate(bytes, device.shares_memory ? host : nullptr);
+[[gnu::cold]] Handle Device::give(std::size_t bytes, void* shared_with) {
+  if (!shared_with && bytes > largest)
+    throw CaseError(join({named(), " has too little memory: a buffer of ", bytes >> 20,
+                          " MiB is needed, but it allows at most ", largest >> 20, " MiB"}));
+  return allocate(bytes, shared_with);
 }
+
+[[gnu::cold]] Buffer::Buffer(Device& device, void* host, std::size_t bytes)
+    : device_(device),
+      host_(static_cast<char*>(host)),
+      bytes_(bytes),
+      memory_(device.give(bytes, device.shares_memory ? host : nullptr)) {}
 
 void Buffer::move(std::size_t first, std::size_t last, bool to) {
   if (first >= last) return;

@@ -62,7 +62,8 @@ class Device {
 
   // Memory of the device, of the host at a fixed place (from which the device copies by itself), and copies between
   // them, queued: on the usual queue, or on a second one beside it.
-  virtual Handle allocate(std::size_t bytes, void* shared_with) = 0;
+  // So many bytes, or the host's if they are shared. CaseError: the device has too little memory.
+  Handle give(std::size_t bytes, void* shared_with = nullptr);
   virtual void release(Handle memory) = 0;
   virtual void* pin(std::size_t bytes) = 0;
   virtual void unpin(void* memory) = 0;
@@ -93,6 +94,7 @@ class Device {
     std::size_t bytes;
     const void* value;
   };
+  virtual Handle allocate(std::size_t bytes, void* shared_with) = 0;
   virtual void start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
                      const std::vector<Argument>& arguments) = 0;
 };

@@ -1,8 +1,8 @@
 """Rule: finds links of accelerators with fewer lanes than possible, and programs' cost of copies from ordinary memory."""
 
 from steelyard.judge.findings.open_questions import doubtful, measure_again, undecided
-from steelyard.model import Device, Evaluation, Finding, Result
-from steelyard.model.devices import find_device, name_device
+from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.devices import find_device, find_narrow_link, name_device
 from steelyard.model.units import percent, quantity
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import ratio
@@ -21,17 +21,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for results in by_device.values():
         device = find_device(evaluation.run.machine, results[0].parameters)
         name = name_device(evaluation.run.machine, results[0].parameters)
-        if narrow := device and _find_narrow_link(device, name, results):
-            findings.append(narrow)
+        if lanes := device and find_narrow_link(device):
+            findings.append(_report_narrow_link(name, *lanes, results))
         elif pairs := _pair(results):
             findings.append(_judge_memory(evaluation, name, pairs))
     return findings
 
 
-def _find_narrow_link(device: Device, name: str, results: list[Result]) -> Finding | None:
-    width, most = (device.facts.get(fact) for fact in ("link_width", "most_link_width"))
-    if not (isinstance(width, int) and isinstance(most, int) and 0 < width < most):
-        return None
+def _report_narrow_link(name: str, width: int, most: int, results: list[Result]) -> Finding:
     best = max((r.metrics["bandwidth"].value for r in results if "bandwidth" in r.metrics), default=0.0)
     return Finding(
         "device_copies",
@@ -60,10 +57,9 @@ def _judge_memory(evaluation: Evaluation, name: str, pairs: list[tuple[Result, R
     worst, pageable, pinned = max(
         ((ratio(a, b), a, b) for a, b in pairs), key=lambda one: one[0].value if one[0] else 0.0
     )
-    size = quantity(float(pageable.parameters["bytes"]), "B")
     evidence = [
-        f"{r.kernel.replace('_', ' ')}, {size}: {quantity(r.metrics['bandwidth'].value, 'B/s')} from "
-        f"{r.parameters['memory']} memory"
+        f"{r.kernel.replace('_', ' ')}, {quantity(float(r.parameters['bytes']), 'B')}: "
+        f"{quantity(r.metrics['bandwidth'].value, 'B/s')} with {r.parameters['memory']} memory"
         for pair in pairs
         for r in pair
         if "bandwidth" in r.metrics

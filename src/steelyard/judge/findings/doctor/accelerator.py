@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from steelyard.judge.findings.doctor.advice import Advice
 from steelyard.model import Device, Machine
+from steelyard.model.devices import find_narrow_link
 from steelyard.model.units import quantity
 
 _WHY = (
@@ -33,10 +34,9 @@ def _examine(device: Device) -> Advice:
 def _list_states(device: Device) -> Iterator[tuple[str, str]]:
     """Yields what lowers or changes figures, with what to do; "" if it may stay as it is."""
     facts = device.facts
-    width, most = facts.get("link_width"), facts.get("most_link_width")
-    if isinstance(width, int) and isinstance(most, int) and 0 < width < most:
+    if lanes := find_narrow_link(device):
         yield (
-            f"It uses {width} of its {most} lanes of PCI Express.",
+            f"It uses {lanes[0]} of its {lanes[1]} lanes of PCI Express.",
             "Look at its slot and at the firmware's settings.",
         )
     limit, usual = facts.get("power_limit"), facts.get("usual_power_limit")

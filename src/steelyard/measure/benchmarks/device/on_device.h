@@ -37,9 +37,9 @@ class OnDevice {
   }
   // Numbers of the device, copied to the host.
   template <class T>
-  std::vector<T> fetched(accelerator::Handle from, std::size_t count, std::size_t first = 0) {
+  std::vector<T> fetched(accelerator::Handle from, std::size_t count) {
     std::vector<T> values(count);
-    device->copy_from(from, values.data(), first * sizeof(T), count * sizeof(T), false);
+    device->copy_from(from, values.data(), 0, count * sizeof(T), false);
     device->finish();
     return values;
   }
@@ -55,12 +55,7 @@ class OnDevice {
 // Memory of a device alone.
 class DeviceMemory {
  public:
-  DeviceMemory(accelerator::Device& device, std::size_t bytes) : device_(device) {
-    if (bytes > device.largest)
-      throw CaseError(join({device.named(), " has too little memory: ", bytes >> 20,
-                            " MiB are needed, but it allows at most ", device.largest >> 20, " MiB"}));
-    handle_ = device.allocate(bytes, nullptr);
-  }
+  DeviceMemory(accelerator::Device& device, std::size_t bytes) : device_(device), handle_(device.give(bytes)) {}
   ~DeviceMemory() { device_.release(handle_); }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -68,7 +63,7 @@ class DeviceMemory {
 
  private:
   accelerator::Device& device_;
-  accelerator::Handle handle_ = nullptr;
+  accelerator::Handle handle_;
 };
 
 }  // namespace steelyard

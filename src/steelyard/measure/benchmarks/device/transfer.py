@@ -1,7 +1,7 @@
 """Copies between host and device
 
-Blocks are copied to the device, from it, and both ways at once. The host's memory is ordinary (pageable), or at a fixed place
-(pinned), from which the device copies by itself.
+Blocks are copied to the device, from the device, and both ways at once. The memory of the host is ordinary (pageable) or pinned.
+Pinned memory stays at its place, so the device can read and write it without the processor.
 
 Reading: Large blocks in pinned memory show the link, usually from 80 to 90 % of its limit. From ordinary (pageable) memory the
 driver copies the data twice, so that copies often reach only half of the speed. Small blocks show the time until a copy begins.
@@ -66,7 +66,6 @@ roles = tuple(
         least=("device",),
         most=("bytes",),
         usual=(("memory", "pinned"),),
-        says="from memory at a fixed place",
     )
     for order, (way, title) in enumerate(
         (("to_device", "Device: copy to it"), ("from_device", "Device: copy from it")), 65
