@@ -292,7 +292,7 @@ int main() {
   Params p("");
   auto device = accelerator::Device::open(p, "opencl");
   device->build("kernel void sum(GLOBAL uint* place) { place[0] += get_local_id(0); }");
-  accelerator::Handle memory = device->allocate(4, nullptr);
+  accelerator::Handle memory = device->give(4);
   device->run("sum", 0, 32, 32, memory);
   device->finish();
 }
