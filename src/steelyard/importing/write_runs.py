@@ -12,7 +12,7 @@ from steelyard.importing.collecting import Collection
 from steelyard.importing.grouping import Group
 from steelyard.importing.streams import Unread
 from steelyard.measure.machine.system_file import SystemFile
-from steelyard.measure.records import VALUES
+from steelyard.measure.records import VALUES, sums
 from steelyard.measure.records.writing import RunFolder
 from steelyard.model import Cluster, Equipment, Imported, Machine, Plan
 from steelyard.model.plain import to_json
@@ -64,6 +64,8 @@ def write_runs(
                     raise KeyboardInterrupt
             if collection.unread or collection.partly:
                 files.write(written[0] / UNREAD, "The list of files that were not read", list_unread(collection))
+            for folder in written:
+                files.write(folder / sums.SUMS, "The check sums of the run", sums.text(folder))
         except BaseException:
             for folder in written:
                 shutil.rmtree(folder, ignore_errors=True)

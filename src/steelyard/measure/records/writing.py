@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.measure.records import sums
 from steelyard.model import Machine, Plan, Record
 from steelyard.model.plain import to_json, to_plain
 from steelyard.system.files import replacing
@@ -113,9 +114,10 @@ class RunFolder:
         )
 
     def finish(self, about: Mapping[str, Any]) -> None:
-        """Marks the run as finished."""
+        """Marks the run as finished, with the check sums of its files."""
         try:
             write_whole(self.path / "finished.json", json.dumps(to_plain(about), indent=1))
+            write_whole(self.path / sums.SUMS, sums.text(self.path))
         except OSError as error:
             raise MachineFailed(f"The run folder {self.path} cannot be written: {error}.") from error
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,8 +87,7 @@ def start(
         best=Best(best_pace.trusted(best), here.machine),
         patience=Patience(),
     )
-    with recorded(sensing, folder.path, screen, afresh=True):
-        return _carry_out(measurer, screen)
+    return _carry_out(measurer, screen, recorded(sensing, folder.path, screen, afresh=True))
 
 
 def add_host_facts(machine: Machine, site: Site, screen: Screen) -> Machine:
@@ -198,8 +197,7 @@ def go_on(
         patience=Patience(),
         earlier=run.records,
     )
-    with recorded(sensing, path, screen, afresh=False):
-        return _carry_out(measurer, screen)
+    return _carry_out(measurer, screen, recorded(sensing, path, screen, afresh=False))
 
 
 def _expect_same_configuration(run: Run, site: Site) -> None:
@@ -231,7 +229,7 @@ def finished_cases(run: Run) -> set[tuple[int, int]]:
     return {(r.launch, r.case) for r in run.records}
 
 
-def _carry_out(measurer: Measurer, screen: Screen) -> Path:
+def _carry_out(measurer: Measurer, screen: Screen, recording: AbstractContextManager[None]) -> Path:
     folder = measurer.folder
     kept = (
         f"Interrupted. All finished cases are kept in {folder.path}\n"
@@ -239,7 +237,7 @@ def _carry_out(measurer: Measurer, screen: Screen) -> Path:
         f"Show it with:   steelyard show {shlex.quote(str(folder.path))}"
     )
     with closing(folder), screen.keeping(kept):
-        with screen.measuring() as measurer.show:
+        with recording, screen.measuring() as measurer.show:
             notes = measurer.run()
         best_pace.save(measurer.machine, measurer.best)
         start_times.save(measurer.machine, measurer.starts.factors())

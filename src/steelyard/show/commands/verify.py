@@ -1,0 +1,64 @@
+"""`steelyard verify`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from steelyard.measure.records import sums
+
+from steelyard.show.command_line.completion import complete_run
+from steelyard.show.command_line.options import Json, Runs
+
+PLACE = 66
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN",
+            autocompletion=complete_run,
+            help="Runs by id or folder (default: the newest run).",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Runs = Path("runs"),
+    json_: Json = False,
+) -> None:
+    """Check that the files of runs are as they were when the run ended. Exit code 1 if one differs.
+
+    Each run has the check sums of its files in SHA256SUMS, which sha256sum --check reads as well. The digest names the whole.
+
+    Examples: **steelyard verify** (the newest run) · **steelyard verify runs/2026* --json**
+    """
+    from dataclasses import asdict
+
+    from steelyard.measure import records
+    from steelyard.measure.records import sums
+    from steelyard.show.report.json_output import print_json
+
+    paths = [records.find(runs, name) for name in names] if names else [records.find(runs, None)]
+    found = [(records.head(path).id, sums.verify(path)) for path in paths]
+    if json_:
+        print_json([{"run": name, "same": one.same, **asdict(one)} for name, one in found])
+    else:
+        for name, one in found:
+            print(_describe(name, one))
+    if not all(one.same for _, one in found):
+        raise typer.Exit(1)
+
+
+def _describe(name: str, found: "sums.Verified") -> str:
+    from steelyard.errors import one_line
+    from steelyard.model.words import joined
+
+    if not found.kept:
+        says = "it has no check sums. It did not end, or an earlier version of Steelyard wrote it"
+    elif found.same:
+        says = "unchanged since it ended"
+    else:
+        kinds = {"changed": found.changed, "missing": found.missing, "added": found.added}
+        says = "; ".join(f"{kind}: {joined(files)}" for kind, files in kinds.items() if files)
+    return f"{one_line(name)}: {says} (digest {found.digest})"
