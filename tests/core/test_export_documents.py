@@ -8,7 +8,8 @@ import pytest
 import report_fixture
 from steelyard.model import Evaluation
 from steelyard.show.report import documents, export
-from steelyard.show.report.documents import escaped, latex, markdown
+from steelyard.show.report.documents import latex, markdown
+from steelyard.show.report.latex_letters import escaped
 
 HOSTILE = r"a_b & 50 % of {x} $y #1 \input{/etc/passwd} <script>"
 

@@ -28,7 +28,7 @@ from steelyard.show.report.pictures import looks
 
 SVG = "{http://www.w3.org/2000/svg}"
 RUN = copied("run-format-2")
-SIZE = pictures.Size(85 / 25.4, None, 8)
+LOOK = pictures.Look(85 / 25.4, None, 8)
 
 
 def every() -> list[Json]:
@@ -47,11 +47,15 @@ def few() -> Evaluation:
     return replace(full, benchmarks=dict(islice(full.benchmarks.items(), 2)))
 
 
+def draw_all(evaluation: Evaluation, folder: Path, form: str = "svg") -> tuple[Path, ...]:
+    return figure_files.write(figure_files.collect(evaluation), folder, form, LOOK)
+
+
 @pytest.fixture(scope="module")
 def names_of_few(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The names of the files of its figures, before anything fails."""
     doors.forget()
-    return [path.name for path in figure_files.write(few(), tmp_path_factory.mktemp("few"), "svg", SIZE)]
+    return [path.name for path in draw_all(few(), tmp_path_factory.mktemp("few"))]
 
 
 def curves() -> Figure:
@@ -68,7 +72,7 @@ def curves() -> Figure:
 
 def test_every_figure_of_the_report_is_a_file(tmp_path: Path) -> None:
     evaluation = report_fixture.evaluation()
-    made = figure_files.write(evaluation, tmp_path / "new" / "plots", "svg", SIZE)
+    made = draw_all(evaluation, tmp_path / "new" / "plots")
     assert [path.name for path in made][:2] == [
         "memory-stream-figure-1-threads.svg",
         "memory-stream-figure-2-kernels.svg",
@@ -118,7 +122,7 @@ def test_a_page_that_fails_costs_only_its_own_figures(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     install_wing({"pages/odd.py": code, "pages/odd.html": ""})
-    made = figure_files.write(few(), tmp_path, "svg", SIZE)
+    made = draw_all(few(), tmp_path)
     assert [path.name for path in made] == names_of_few
     said = capsys.readouterr().err
     assert said.startswith(f"steelyard: The page 'odd' failed: {reason}"), said
@@ -138,9 +142,7 @@ def test_a_figure_of_a_benchmark_that_fails_is_named(
         raise KeyError("threads")
 
     broken = replace(evaluation.benchmarks[name], figures=fail)
-    made = figure_files.write(
-        replace(evaluation, benchmarks={**evaluation.benchmarks, name: broken}), tmp_path, "svg", SIZE
-    )
+    made = draw_all(replace(evaluation, benchmarks={**evaluation.benchmarks, name: broken}), tmp_path)
     assert {path.name for path in made} < set(names_of_few)
     assert made
     assert "This figure could not be drawn: KeyError: 'threads'" in capsys.readouterr().err
@@ -149,14 +151,14 @@ def test_a_figure_of_a_benchmark_that_fails_is_named(
 @pytest.mark.parametrize(("form", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF-"), ("png", b"\x89PNG")])
 def test_the_same_figure_is_the_same_file_whenever_it_is_drawn(form: str, start: bytes) -> None:
     plot = embedded(figures.plotly(curves()))
-    first, second = (pictures.picture(plot, "Bandwidth", form, SIZE) for _ in range(2))
+    first, second = (pictures.picture(plot, "Bandwidth", form, LOOK) for _ in range(2))
     assert first == second
     assert first.startswith(start)
     assert b"Date" not in first
 
 
 def test_a_pdf_has_the_letters_of_its_fonts_in_it() -> None:
-    content = pictures.picture(embedded(figures.plotly(curves())), "Bandwidth", "pdf", SIZE)
+    content = pictures.picture(embedded(figures.plotly(curves())), "Bandwidth", "pdf", LOOK)
     fonts = re.findall(rb"/Type /Font\b.*?endobj", content, re.DOTALL)
     assert fonts
     assert content.count(b"/FontFile2") == content.count(b"/Type /FontDescriptor") > 0
@@ -175,7 +177,7 @@ def test_a_pdf_has_the_letters_of_its_fonts_in_it() -> None:
     ],
 )
 def test_a_figure_has_the_width_that_is_asked_for(options: list[str], millimetres: float, tmp_path: Path) -> None:
-    told = CliRunner().invoke(app, ["report", str(RUN), "--figures", str(tmp_path), *options])
+    told = CliRunner().invoke(app, ["figure", "--all", str(RUN), "--format", "svg", "-o", str(tmp_path), *options])
     assert told.exit_code == 0, told.exception
     for path in tmp_path.glob("*.svg"):
         root = ET.fromstring(path.read_text())
@@ -185,7 +187,7 @@ def test_a_figure_has_the_width_that_is_asked_for(options: list[str], millimetre
 
 
 def test_letters_of_an_svg_are_text_of_the_chosen_size() -> None:
-    content = pictures.picture(embedded(figures.plotly(curves())), "t", "svg", pictures.Size(3.3, None, 6)).decode()
+    content = pictures.picture(embedded(figures.plotly(curves())), "t", "svg", pictures.Look(3.3, None, 6)).decode()
     assert ">Bandwidth</text>" in content
     assert re.search(r"\b6px\b", content)
     assert "'DejaVu Sans', 'Verdana', 'Arial', sans-serif" in content
@@ -193,20 +195,21 @@ def test_letters_of_an_svg_are_text_of_the_chosen_size() -> None:
 
 def test_an_unknown_format_of_figures_is_refused_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no format 'svgz' for figures. Did you mean 'svg'"):
-        figure_files.write(report_fixture.evaluation(), tmp_path, "svgz", SIZE)
+        draw_all(report_fixture.evaluation(), tmp_path, "svgz")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--figures", "plots", "--output", "r.html"], "--output and --figures cannot be used together"),
-        (["--format", "pdf"], "Add --figures FOLDER"),
-        (["--width", "85mm"], "Add --figures FOLDER"),
+        (["--list", "--output", "plots"], "--list writes no file. Leave out --output and --all."),
+        (["--all"], "--all needs a folder for the figures. Give it with --output FOLDER."),
+        (["solver", "-o", "solver.eps"], "There is no format 'eps' for figures. Known are: pdf, png, svg."),
+        (["solver", "--style", "acn"], "There is no style 'acn' (given by --style). Did you mean 'acm'?"),
     ],
 )
-def test_options_of_the_report_that_exclude_each_other_are_refused(given: list[str], said: str) -> None:
-    found = CliRunner().invoke(app, ["report", *given])
+def test_options_of_figures_that_make_no_sense_are_refused(given: list[str], said: str) -> None:
+    found = CliRunner().invoke(app, ["figure", *given])
     assert isinstance(found.exception, UsageError)
     assert said in str(found.exception)
 
@@ -223,7 +226,7 @@ def test_options_of_the_report_that_exclude_each_other_are_refused(given: list[s
 )
 def test_a_width_that_no_figure_can_have_is_refused(width: str, said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
-        pictures.read_size(width, None, 8)
+        pictures.read_look("plain", width, None, 8)
 
 
 # --------------------------------------------------------------------------- matplotlib
@@ -232,7 +235,7 @@ def test_a_width_that_no_figure_can_have_is_refused(width: str, said: str) -> No
 # Runs a command, and prints afterwards whether matplotlib was imported.
 COMMAND = """
 import sys
-sys.argv = ["steelyard", "report", {run!r}, *{options!r}]
+sys.argv = ["steelyard", *{words!r}]
 from steelyard.__main__ import main
 try:
     main()
@@ -241,8 +244,11 @@ finally:
 """
 
 
-def run_command(folder: Path, *options: str, before: str = "") -> "subprocess.CompletedProcess[str]":
-    code = before + COMMAND.format(run=str(RUN), options=options)
+ALL = ("figure", "--all", str(RUN), "--format", "svg", "-o", "plots")
+
+
+def run_command(folder: Path, *words: str, before: str = "") -> "subprocess.CompletedProcess[str]":
+    code = before + COMMAND.format(words=words)
     return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -253,7 +259,7 @@ import importlib.util
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *of: None if name == "matplotlib" else find(name, *of)
 """
-    told = run_command(tmp_path, "--figures", "plots", before=hide)
+    told = run_command(tmp_path, *ALL, before=hide)
     assert told.returncode == 4
     sentence = r"steelyard: Figures as files need .* \(the extra 'figures'\), .* Do: .*matplotlib>=.*\n"
     assert re.fullmatch(sentence, told.stderr)
@@ -261,7 +267,7 @@ importlib.util.find_spec = lambda name, *of: None if name == "matplotlib" else f
 
 @pytest.mark.long
 def test_the_report_does_not_import_matplotlib(tmp_path: Path) -> None:
-    told = run_command(tmp_path, "--output", "report.html")
+    told = run_command(tmp_path, "report", str(RUN), "--output", "report.html")
     assert told.stdout.splitlines() == ["report.html", "False"]
 
 
@@ -275,7 +281,7 @@ def test_settings_and_programs_in_the_current_folder_have_no_effect(
     monkeypatch.setenv("PATH", ".:./")
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))  # without a list of fonts
     monkeypatch.delenv("MPLCONFIGDIR", raising=False)
-    told = run_command(tmp_path, "--figures", "plots")
+    told = run_command(tmp_path, *ALL)
     assert (told.returncode, told.stderr, told.stdout.splitlines()[-1]) == (0, "", "True")
     assert all("</text>" in path.read_text() for path in (tmp_path / "plots").glob("*.svg"))
     assert not (tmp_path / "started").exists()
@@ -368,11 +374,11 @@ def test_names_of_values_and_of_lines_give_way_to_each_other() -> None:
 def test_hostile_names_are_text_in_a_figure() -> None:
     plot = figures.plotly(curves())
     plot["data"][0]["name"] = "&lt;script&gt;alert(1)&lt;/script&gt; $\\frac{$ (x) \\"
-    text = pictures.picture(embedded(plot), "<script>", "svg", pictures.Size(7, None, 8)).decode()
+    text = pictures.picture(embedded(plot), "<script>", "svg", pictures.Look(7, None, 8)).decode()
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)" in text
     assert "$\\frac{$" in text
-    assert pictures.picture(embedded(plot), "(", "pdf", SIZE).rstrip().endswith(b"%%EOF")
+    assert pictures.picture(embedded(plot), "(", "pdf", LOOK).rstrip().endswith(b"%%EOF")
 
 
 def test_a_disturbed_value_is_hollow_and_hatched_in_the_file_too() -> None:

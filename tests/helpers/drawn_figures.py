@@ -18,9 +18,9 @@ def draw(
     from steelyard.show.report.pictures.drawing import draw as draw_figure
     from steelyard.show.report.pictures.looks import settings
 
-    size = pictures.Size(width * MM, height and height * MM, letters)
+    look = pictures.Look(width * MM, height and height * MM, letters)
     with matplotlib.rc_context(settings(letters)):
-        return draw_figure(json.dumps(plot), size, "{}", title, sides)
+        return draw_figure(json.dumps(plot), look, "{}", title, sides)
 
 
 def level_texts(figure):

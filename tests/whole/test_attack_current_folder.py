@@ -249,9 +249,12 @@ USES: Mapping[str, tuple[Use, ...]] = {
     "list": (use(), use("memory.stream")),
     "show": (use(*RUNS),),
     "judge": (use(*RUNS),),
+    "verify": (use(*RUNS),),
+    "cite": (use(*RUNS),),
+    "figure": (use("--all", *RUNS, "-o", "{things}/plots"),),
     "schema": (use("show"),),
     "help": (use("import"),),
-    "report": (use(*RUNS), use(*RUNS, "--figures", "{things}/plots", "--format", "pdf")),
+    "report": (use(*RUNS),),
     "export": (use(*RUNS, "--format", "csv"),),
     "query": (use("select 1", *RUNS),),
     "compare": (

@@ -192,7 +192,7 @@ def test_every_field_of_run_json_is_documented(tmp_path: Path, monkeypatch: pyte
     from steelyard.measure.plan import EFFORTS
     from steelyard.measure.run import session, setup
 
-    monkeypatch.setattr(session, "_carry_out", lambda measurer, screen: measurer.folder.path)
+    monkeypatch.setattr(session, "_carry_out", lambda measurer, *_: measurer.folder.path)
     asked = setup.Request(effort=EFFORTS["quick"], only=["memory.cores"])
     if "memory.cores" not in {x.benchmark for x in setup.plan(asked)[0].launches}:
         pytest.skip("one processor has no pair of cores")

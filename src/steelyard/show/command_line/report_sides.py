@@ -1,16 +1,21 @@
 """The sides of a report that compares several, with the figures of their runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from steelyard import doors
 from steelyard.compare.modes import NodeRun, select_node
 from steelyard.compare.prices import choose_of_sides
 from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.side import Side, SideRun
 from steelyard.compare.sides import judge_sides, list_letters
-from steelyard.model import Evaluation
+from steelyard.errors import UsageError
+from steelyard.measure import records
+from steelyard.measure.machine import describe
+from steelyard.model import Evaluation, Factors
 from steelyard.show.command_line.evaluated_run import read
+from steelyard.show.command_line.sides import find_named, put_first, read_sides
 from steelyard.show.report.joined_figures import SideFigures
 from steelyard.show.report.run_figures import RunFigures, draw_run
 from steelyard.show.report.shown_sides import choose_sides
@@ -74,3 +79,50 @@ def compare(sides: Sequence[Side], reader: RunReader, prices: Sequence[str] = ()
         sides=tuple(sides), own=own, figures=figures if own is not None else None, read_node=reader.node,
         judgement=judged, prices=of_sides,
     )  # fmt: skip
+
+
+def read_report(
+    names: list[str],
+    groups: list[str],
+    baseline: str | None,
+    runs: Path,
+    paths: list[Path],
+    traces: list[Path],
+    prices: list[str],
+) -> tuple[Evaluation | None, ReportSides | None]:
+    """Returns the run that the report shows, and all sides if there are several."""
+    factors = _read_factors(traces) if traces else ()
+    reader = RunReader(paths)
+    if len(names) <= 1 and not groups:
+        only = find_named(names[0], runs) if names else records.find(runs, None)
+        if isinstance(only, Path):
+            single = (
+                f"The baseline '{baseline}' (given by --baseline)"
+                if baseline
+                else f"--price {prices[0]}"
+                if prices
+                else ""
+            )
+            if single:
+                raise UsageError(f"{single} needs at least two sides. Name the runs to compare.")
+            return replace(read(only, paths), traces=factors), None
+        chosen: tuple[Side, ...] = (only,)
+    else:
+        chosen = read_sides(names, groups, runs, paths, reader.read)
+    sides = compare(put_first(chosen, names, baseline), reader, prices)
+    if sides.own is None:
+        if traces:
+            raise UsageError("--trace needs a run, but all sides are published systems. Name a run, or omit --trace.")
+        return None, sides
+    return replace(reader.evaluate(sides.sides[sides.own].runs[-1]), traces=factors), sides
+
+
+def _read_factors(traces: list[Path]) -> tuple[Factors, ...]:
+    readers = doors.modules(doors.TRACES)
+    if not readers:
+        raise UsageError(
+            "This installation cannot read traces (given by --trace). Install Steelyard with its folder whatif."
+        )
+    machine = describe()
+    # Our own reader, the last, says why it cannot read a trace that none accepts.
+    return tuple((doors.trace_reader(trace) or readers[-1]).factors(trace, machine) for trace in traces)

@@ -6,22 +6,13 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation
 from steelyard.show.report import sentences, values
+from steelyard.show.report.citation import reference
 from steelyard.show.report.headline import headlines
+from steelyard.show.report.latex_letters import escaped
 from steelyard.show.report.names import grouped, slug
 from steelyard.show.report.pages import benchmark
 from steelyard.show.report.verdict_marks import MEANINGS
 from steelyard.statistics.validity.trust import ORDER
-
-# Characters with a meaning in LaTeX, and characters that its usual fonts lack.
-_LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': "''", "\u202f": r"\,", "\xa0": "~", "–": "--", "—": "---", "−": "$-$", "×": r"$\times$", "·": r"$\cdot$", "±": r"$\pm$",
-    "≤": r"$\le$", "≥": r"$\ge$", "≈": r"$\approx$", "∞": r"$\infty$", "→": r"$\to$", "½": r"$\frac{1}{2}$", "²": "$^2$",
-    "³": "$^3$", "µ": r"$\mu$", "μ": r"$\mu$", "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "Δ": r"$\Delta$",
-    "σ": r"$\sigma$", "“": "``", "”": "''", "‘": "`", "’": "'", "…": r"\ldots{}", "°": r"$^\circ$",
-}  # fmt: skip
-
 
 VERDICT = "verdict"
 RANGES = {
@@ -121,7 +112,7 @@ def _row(row: benchmark.Row, limited: bool) -> tuple[str, ...]:
 def _facts(evaluation: Evaluation) -> tuple[str, ...]:
     run = evaluation.run
     by = f"{'Imported' if run.imported else 'Measured'} by Steelyard {run.versions.get('steelyard', '')}".strip()
-    made = f"{', '.join(filter(None, (by, f'run {run.id}', run.started)))}."
+    made = f"{', '.join(filter(None, (by, reference(run.id, run.path), run.started)))}."
     return (sentences.machine(evaluation), sentences.trust(evaluation), made)
 
 
@@ -197,11 +188,6 @@ def _longtable(table: Table, labels: dict[str, int]) -> str:
 def _line(cells: Sequence[str]) -> str:
     line = " & ".join(map(escaped, cells)) + r" \\"
     return "{}" + line if line.startswith(("[", "*")) else line  # which would else belong to the line before
-
-
-def escaped(text: str) -> str:
-    """Returns the text on one line, with escapes for LaTeX."""
-    return "".join(_LATEX.get(character, character) for character in " ".join(re.split(r"[ \t\n\r]+", text.strip())))
 
 
 WRITERS: Mapping[str, Callable[[Evaluation, bool], str]] = {"markdown": markdown, "latex": latex}

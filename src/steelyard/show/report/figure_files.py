@@ -1,7 +1,8 @@
 """The figures of a run as files of their own."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,48 +11,98 @@ from markupsafe import Markup
 from steelyard import doors
 from steelyard.errors import SteelyardError, UsageError, nearest
 from steelyard.model import Benchmark, Evaluation
-from steelyard.show.report import pages, pictures
+from steelyard.show.report import captions, pages, pictures
 from steelyard.show.report.drawing import Drawn, has_plot
 from steelyard.show.report.pages import benchmark, pace
-from steelyard.show.report.pictures import Size
+from steelyard.show.report.pictures import Look
 from steelyard.show.report.sides_of_report import ReportSides
 from steelyard.system import files
 
 WHAT = "A figure"
 
 
-def write(
-    evaluation: Evaluation | None,
-    folder: Path,
-    form: str,
-    size: Size,
-    sides: ReportSides | None = None,
-) -> tuple[Path, ...]:
-    """Writes each figure of the report into the folder, which is made where it is missing, and returns the files.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plotted:
+    """A figure with what made it. `benchmark` is the name of its benchmark, "" if it is of a page on the whole run."""
 
-    A file is called as the figure's anchor in the report. Figures of several sides have their titles, which say the result; those
-    of one run have captions where they are printed. A figure that fails is left out with a warning. UsageError for an
-    unknown format; MachineFailed without matplotlib; errors as `files.write`.
-    """
-    if form not in pictures.FORMATS:
-        raise UsageError(f"There is no format '{form}' for figures. {nearest(form, pictures.FORMATS)}")
+    part: doors.Part
+    figure: Drawn
+    benchmark: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Figures:
+    """The figures of a report that are drawn, by name. `records`: JSON of what figures with a mark a record share."""
+
+    evaluation: Evaluation | None
+    sides: ReportSides | None
+    plotted: Mapping[str, Plotted]
+    records: Markup
+
+    def find(self, name: str) -> Plotted:
+        """Returns the figure of this name, or of this anchor in the report. UsageError without one."""
+        known = {**self.plotted, **{one.figure.anchor: one for one in self.plotted.values()}}
+        if name not in known:
+            raise UsageError(f"There is no figure '{name}'. {nearest(name, self.plotted)}")
+        return known[name]
+
+    def draw(self, one: Plotted, form: str, look: Look) -> bytes | None:
+        """Returns the figure as a file; None, with a warning, if it fails. MachineFailed without matplotlib."""
+        count = len(self.sides.sides) if self.sides else 1
+        draw = partial(doors.call, one.part, pictures.picture, passing=(SteelyardError,))
+        return doors.attempt(draw, one.figure.plot, one.figure.title, form, look, self.records, count)
+
+    def describe(self, one: Plotted) -> str:
+        """Returns the caption of a figure for a paper."""
+        return captions.describe(one.figure, one.benchmark, self.evaluation, self.sides)
+
+
+def collect(evaluation: Evaluation | None, sides: ReportSides | None = None) -> Figures:
+    """Returns the figures of the report, in its order. Warns of those that failed."""
     whole = pages.pages(evaluation, sides)
-    parts = [(page.part, page.data) for page in whole]
+    parts = [(page.part, page.data, "") for page in whole]
     if evaluation:
         further = sides.joined if sides else None
         parts += [
-            (_part_of(one), benchmark.figures(evaluation, name, further)) for name, one in evaluation.benchmarks.items()
+            (_part_of(one), benchmark.figures(evaluation, name, further), name)
+            for name, one in evaluation.benchmarks.items()
         ]
-    figures = {figure.anchor: (part, figure) for part, data in parts for figure in _list_plotted(part, data)}
+    found = [
+        Plotted(part=part, figure=figure, benchmark=name)
+        for part, data, name in parts
+        for figure in _list_plotted(part, data)
+    ]
     records = next((page.data.records for page in whole if isinstance(page.data, pace.Page)), Markup("{}"))
-    files.expect_folder(folder, WHAT, "--figures")
+    return Figures(evaluation=evaluation, sides=sides, plotted=_name(found), records=records)
+
+
+def write(figures: Figures, folder: Path, form: str, look: Look) -> tuple[Path, ...]:
+    """Writes each figure into the folder, which is made where it is missing, and returns the files.
+
+    A file is called as the figure's anchor in the report. Figures of several sides have their titles, which say the result.
+    A figure that fails is left out with a warning. UsageError for an unknown format; errors as `files.write`.
+    """
+    pictures.expect_format(form)
+    files.expect_folder(folder, WHAT, "--output")
     folder.mkdir(parents=True, exist_ok=True)
-    count, written = len(sides.sides) if sides else 1, []
-    for anchor, (part, figure) in figures.items():
-        draw = partial(doors.call, part, pictures.picture, passing=(SteelyardError,))
-        if content := doors.attempt(draw, figure.plot, figure.title, form, size, records, count):
-            written.append(files.make(folder / f"{anchor}.{form}", WHAT, partial(Path.write_bytes, data=content)))
-    return tuple(written)
+    return tuple(
+        write_figure(folder / f"{one.figure.anchor}.{form}", content)
+        for one in figures.plotted.values()
+        if (content := figures.draw(one, form, look))
+    )
+
+
+def write_figure(path: Path, content: bytes) -> Path:
+    """Writes a figure. Errors as `files.write`."""
+    return files.make(path, WHAT, partial(Path.write_bytes, data=content))
+
+
+def _name(found: Sequence[Plotted]) -> dict[str, Plotted]:
+    """Returns the figures by name: the part of the anchor that says what is drawn, or the whole anchor if others share it."""
+    first = {one.figure.anchor: one for one in found}
+    shortened = {anchor: anchor.partition("-figure-")[2].partition("-")[2] or anchor for anchor in first}
+    counts = Counter(shortened.values())
+    return {short if counts[short] == 1 else anchor: first[anchor] for anchor, short in shortened.items()}
 
 
 def _part_of(declared: Benchmark) -> doors.Part:

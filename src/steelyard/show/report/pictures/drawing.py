@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator, ScalarFormatter
 
-from steelyard.show.report.pictures import Size
+from steelyard.show.report.pictures import Look
 from steelyard.show.report.pictures.looks import Json
 from steelyard.show.report.pictures.notes import draw_shape, separate_names, turn_slope, write_note
 from steelyard.show.report.pictures.plain_plot import list_sides, plain, read_plot, title_of, wrap
@@ -24,17 +24,17 @@ _LEAST = 0.5  # inches: the height of all panels
 _KINDS = ("above", "value", "roof", "", "limit")  # of names, in the order in which they take their places
 
 
-def draw(plot: str, size: Size, records: str, title: str, sides: int) -> Figure:
+def draw(plot: str, look: Look, records: str, title: str, sides: int) -> Figure:
     """Returns the figure whose JSON is `plot`. Arguments as in `picture`."""
-    across = int(72 * size.width / (LETTER * size.letters))
+    across = int(72 * look.width / (LETTER * look.letters))
     data, layout = read_plot(plot, records, across)
-    figure = Figure((size.width, PAGE + len(data) * size.letters / 36), dpi=72, layout="constrained")
+    figure = Figure((look.width, PAGE + len(data) * look.letters / 36), dpi=72, layout="constrained")
     FigureCanvasAgg(figure)
     if sides > 1:
         drawn = len({side for trace in data for side in list_sides(trace)})
         title += f" ({drawn} of {sides} sides are drawn)" if 0 < drawn < sides else ""
         heading = wrap(title.replace("× ", "×\u00a0"), int(0.9 * across))
-        figure.suptitle(heading, x=0.01, ha="left", weight="bold", size=size.letters)
+        figure.suptitle(heading, x=0.01, ha="left", weight="bold", size=look.letters)
     panels, entries, names = _make_panels(figure, layout), [], []
     for name, axes in panels.items():
         traces = [trace for trace in data if trace.get("yaxis", "y") == name]
@@ -47,10 +47,10 @@ def draw(plot: str, size: Size, records: str, title: str, sides: int) -> Figure:
     _thin_ticks(axes, "x", is_map or layout["xaxis"].get("type") == "category")
     separate_names([name for name in names if name[0] == "above"])
     _lay_out(figure)
-    _set_height(figure, panels.values(), layout, size)
+    _set_height(figure, panels.values(), layout, look)
     _lay_out(figure)
     for drawn in figure.axes:
-        up = drawn.get_window_extent().height / (LETTER * size.letters)
+        up = drawn.get_window_extent().height / (LETTER * look.letters)
         _thin_ticks(drawn, "y", False)
         drawn.set_ylabel(wrap(drawn.get_ylabel(), int(up)))
     _lay_out(figure)
@@ -151,15 +151,15 @@ def _add_legend(figure: Figure, entries: Sequence[tuple[Json, Artist]], across: 
     figure.legend([a for _, a in shown], [n for n, _ in shown], loc="outside lower left", ncols=columns)
 
 
-def _set_height(figure: Figure, panels: Iterable[Axes], layout: Json, size: Size) -> None:
-    """Sets the height of the figure: that of `size` unless its panels would vanish, or one by its content.
+def _set_height(figure: Figure, panels: Iterable[Axes], layout: Json, look: Look) -> None:
+    """Sets the height of the figure: that of `look` unless its panels would vanish, or one by its content.
 
     Bars that lie are as high as their names. All else grows with the width, but less.
     """
     beside = figure.get_figheight() - sum(axes.get_window_extent().height for axes in panels) / 72
-    lines = 1.2 * layout.get("lines", 0) * size.letters / 72
-    content = lines or 0.8 * layout["height"] / 96 * (size.width / PAGE) ** 0.6
-    figure.set_figheight(max(size.height, beside + _LEAST) if size.height else beside + content)
+    lines = 1.2 * layout.get("lines", 0) * look.letters / 72
+    content = lines or 0.8 * layout["height"] / 96 * (look.width / PAGE) ** 0.6
+    figure.set_figheight(max(look.height, beside + _LEAST) if look.height else beside + content)
 
 
 def _thin_ticks(axes: Axes, side: str, are_names: bool) -> None:

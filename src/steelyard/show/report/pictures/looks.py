@@ -15,10 +15,10 @@ HATCHES = {"/": "//////", ".": "....."}  # of unreliable bars
 POINTS = 0.065  # of a pixel of the page, for each point of the letters
 
 
-def settings(letters: float) -> Json:
+def settings(letters: float, serif: bool = False) -> Json:
     """Returns the settings of matplotlib for letters of that size in points."""
     return {
-        "font.family": "sans-serif",
+        "font.family": ["STIXGeneral", "DejaVu Sans"] if serif else "sans-serif",
         # The first comes with matplotlib, so that a figure is the same on every machine. Others are for readers of SVG files.
         "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
         "font.size": letters,
