@@ -251,6 +251,7 @@ USES: Mapping[str, tuple[Use, ...]] = {
     "judge": (use(*RUNS),),
     "verify": (use(*RUNS),),
     "cite": (use(*RUNS),),
+    "share": (use(*RUNS, "--anonymous", "-o", "{things}/shared.zip"),),
     "figure": (use("--all", *RUNS, "-o", "{things}/plots"),),
     "schema": (use("show"),),
     "help": (use("import"),),

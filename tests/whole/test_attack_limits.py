@@ -29,6 +29,7 @@ COMMANDS = {
     "report of many": "report one two Fugaku -o out/m.html",
     "figure": "figure triad-threads one -o out/f.pdf",
     "verify": "verify one",
+    "share": "share one --anonymous -o out/x.zip",
     "cite": "cite one",
     "compare": "compare one two",
     "judge": "compare one Fugaku",

@@ -29,12 +29,12 @@ from steelyard.importing.streams import (
     TooMuchError,
     Unread,
 )
+from steelyard.measure.records.shared import expect_directory
 
 DEEPEST = 5  # archives inside of each other; .tar.gz counts as two
 TOO_LARGE = f"it has more than {LARGEST >> 20} MiB"
 TOO_MUCH = f"the archive unpacks to more than {MOST >> 30} GiB, so the rest of it was not read"
 _XZ_MEMORY = 128 << 20  # bytes: enough for xz -9
-_DIRECTORY = 16 << 20  # bytes of the list of files at the end of a zip archive
 _HEADERS = 16 << 10  # bytes of all headers of a member of a tar archive; its name has at most 4096
 _DIGITS = re.compile(rb"\d{99}")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
@@ -210,7 +210,7 @@ class _Headers(io.RawIOBase):
 
 
 def _zip(name: str, file: BinaryIO, allowance: Allowance, depth: int) -> Iterator[Item]:
-    _expect_directory(file)
+    expect_directory(file)
     with zipfile.ZipFile(file) as archive:
         for member in archive.infolist():
             allowance.spend(OVERHEAD)
@@ -225,14 +225,3 @@ def _zip(name: str, file: BinaryIO, allowance: Allowance, depth: int) -> Iterato
                         yield from _unpack(inside, None, Stream(opened, allowance), allowance, depth + 1)
                 except _DAMAGED as error:
                     yield Unread(inside, f"it is damaged ({error})")
-
-
-def _expect_directory(file: BinaryIO) -> None:
-    """Raises ValueError for a list of files that needs too much memory: `zipfile` reads all of it."""
-    size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - 22 - (1 << 16)))
-    tail = file.read()
-    at = tail.rfind(b"PK\x05\x06")
-    entries, length = struct.unpack("<HI", tail[at + 10 : at + 16]) if at >= 0 else (0, 0)
-    if entries == 0xFFFF or length > _DIRECTORY:
-        raise ValueError("it has too many files, so it must be unpacked first")

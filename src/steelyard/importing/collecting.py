@@ -45,7 +45,8 @@ class ReadFile:
 class Collection:
     """The outcome for each file: read, not read with the reason, or known from a run or from an equal file.
 
-    `partly` has the problems of files of which only a part was read. `known` and `equal` have by name the run or the file.
+    `partly` has the problems of files of which only a part was read. `known` and `equal` have by name the run or the file, and
+    `shared` the new runs of files that share runs.
     """
 
     files: list[ReadFile] = field(default_factory=list)
@@ -53,6 +54,7 @@ class Collection:
     partly: list[Unread] = field(default_factory=list)
     known: dict[str, str] = field(default_factory=dict)
     equal: dict[str, str] = field(default_factory=dict)
+    shared: dict[str, list[str]] = field(default_factory=dict)
     interrupted: bool = False
     reasons: dict[str, str] = field(default_factory=dict)  # of contents without a value, by digest
     values: int = 0
@@ -61,7 +63,7 @@ class Collection:
     @property
     def count(self) -> int:
         """The number of all files, folders and archives."""
-        return len(self.files) + len(self.unread) + len(self.known) + len(self.equal)
+        return len(self.files) + len(self.unread) + len(self.known) + len(self.equal) + len(self.shared)
 
 
 def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[Format, ...]:

@@ -69,6 +69,7 @@ def as_json(collection: Collection, runs: Planned, understood: Understood, writt
             }
             for part in understood.parts
         ],
+        "shared": [{"file": file, "run": run} for file, runs in collection.shared.items() for run in runs],
         "known": [{"file": file, "run": run} for file, run in collection.known.items()],
         "equal": [{"file": file, "same_as": other} for file, other in collection.equal.items()],
         "unread": [{"file": row.name, "reason": row.reason} for row in collection.unread],
@@ -101,6 +102,9 @@ def count_tools(collection: Collection) -> dict[str, tuple[int, int]]:
 
 
 def _lines(collection: Collection, runs: Planned, understood: Understood, written: bool) -> Iterator[str]:
+    yield from _shared_lines(collection, written)
+    if collection.count == len(collection.shared):
+        return
     values = sum(len(file.reading.values) for file in collection.files)
     have = "has" if 1 in (len(collection.files), collection.count) else "have"
     yield f"{len(collection.files):,} of {plural(collection.count, 'file')} {have} new values: {values:,}."
@@ -125,6 +129,15 @@ def _lines(collection: Collection, runs: Planned, understood: Understood, writte
         yield from _suggest_commands([shlex.quote(name) for name, _ in runs])
         if system := next((group.name for _, group in runs if group.last and not group.date), ""):
             yield f"Over time: steelyard history {shlex.quote(system)}"
+
+
+def _shared_lines(collection: Collection, written: bool) -> Iterator[str]:
+    shared = [run for runs in collection.shared.values() for run in runs]
+    if shared:
+        yield f"{plural(len(shared), 'run')} that others shared{'' if written else ', which would be copied'}:"
+        yield from map(one_line, shared[:MOST_RUNS])
+        yield from [f"… and {plural(len(shared) - MOST_RUNS, 'further run')}"] if len(shared) > MOST_RUNS else []
+        yield from _suggest_commands([shlex.quote(run) for run in shared]) if written else ()
 
 
 def _run_lines(runs: Planned, written: bool) -> Iterator[str]:

@@ -90,18 +90,19 @@ def command(
     """Import results of other tools (OSU, IMB, STREAM, HPL, IOR …) as runs: one for each system that files and folders name.
 
     Each file is recognised by its content, and each value keeps its unit and statistic. Steelyard lists the files that it
-    cannot read, with the reasons. Importing a file again adds nothing.
+    cannot read, with the reasons. Importing a file again adds nothing. Runs that others shared with **steelyard share** are
+    checked and copied.
 
     Examples: **steelyard import logs** · **steelyard import osu.txt results.tar.gz --name before-update** ·
     **steelyard import logs --dry-run** · **steelyard import logs --layout '{system}/{nodes}nodes_{date}'** ·
     **steelyard import stream.log --machine '2x EPYC 7742'** ·
     **steelyard import logs --system ./cluster.toml --date 2024-05-03** · **steelyard import - < stream.log** ·
-    **steelyard import logs --tool stream --tool hpl**
+    **steelyard import logs --tool stream --tool hpl** · **steelyard import node17.zip** (made by steelyard share)
     """
     import sys
 
     from steelyard.errors import UsageError
-    from steelyard.importing import collecting, grouping, identity, printed_import, sources, write_runs
+    from steelyard.importing import collecting, grouping, identity, printed_import, shared_runs, sources, write_runs
     from steelyard.importing.dates import read_date
     from steelyard.importing.layout import Layout, expect_match
     from steelyard.importing.printed_import import Understood
@@ -121,10 +122,12 @@ def command(
         if name:
             expect_new(runs, name)
     inputs, skipped = sources.find_sources(paths)
+    sharing, inputs = shared_runs.split_shared(inputs)
     known = collecting.find_known(runs)
     with Line(quiet) as line:
         collection = collecting.collect(inputs, chosen, known.runs, line.show)
     collection.unread += skipped
+    shared_runs.take_shared(sharing, runs, not dry_run, collection)
     names_of_files = [file.name for file in collection.files]
     if stated:
         expect_match(stated, names_of_files)
@@ -138,13 +141,19 @@ def command(
         command = ["steelyard", "import", *paths]
         with Line(quiet) as line:
             line.begin("Writing the runs …")
-            saved = stated.text if stated else ""
-            names = list(map(str, write_runs.write_runs(runs, groups, names, described, command, collection, saved)))
+            names = list(
+                map(
+                    str,
+                    write_runs.write_runs(
+                        runs, groups, names, described, command, collection, stated.text if stated else ""
+                    ),
+                )
+            )
     understood = Understood(parts, stated, sum(map(bool, map(stated.read, names_of_files))) if stated else 0)
     printed_import.print_import(collection, list(zip(names, groups, strict=True)), understood, not dry_run, json_)
     if collection.interrupted:
         kept = "The values that were read are kept." if groups and not dry_run else "No values are kept."
         print(f"\nInterrupted. {kept} Run the same command again to read the rest.", file=sys.stderr)
         raise KeyboardInterrupt
-    if not collection.files and not collection.known:
+    if not (collection.files or collection.known or collection.shared):
         raise UsageError("No file has a value that Steelyard can read. To add a format, see: steelyard help import")

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,15 @@ class Verified:
 def text(path: Path) -> str:
     """Returns the content of SHA256SUMS for the run in the folder `path` as it is now. OSError."""
     return _write_lines(_compute(path))
+
+
+def copy(path: Path, target: Path) -> None:
+    """Copies the files of the run in the folder `path`, with their check sums, into the new folder `target`. OSError."""
+    target.mkdir()
+    for name in FILES:
+        if (path / name).is_file():
+            shutil.copyfile(path / name, target / name)
+    (target / SUMS).write_text(text(target))
 
 
 def find_digest(path: Path) -> str:

@@ -58,7 +58,7 @@ class RunFolder:
                 making.mkdir()
                 for file, content in {"records.jsonl": "", **contents}.items():
                     write_whole(making / file, content)
-                for path in _list_new_names(runs, name):
+                for path in list_new_names(runs, name):
                     named = {"format": FORMAT, "id": path.name, "started": started, **whole}
                     write_whole(making / "run.json", json.dumps(named, indent=1))
                     try:
@@ -168,7 +168,7 @@ def expect_new(runs: Path, name: str) -> None:
         )
 
 
-def _list_new_names(runs: Path, name: str) -> Iterator[Path]:
+def list_new_names(runs: Path, name: str) -> Iterator[Path]:
     """Yields folders for a run of this name ("": the time) that do not exist yet. Another run may take one at the same time."""
     for attempt in itertools.count(1):
         stem = name or datetime.now().strftime("%Y%m%d-%H%M%S")

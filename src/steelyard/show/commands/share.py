@@ -1,0 +1,86 @@
+"""`steelyard share`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.show.command_line.completion import complete_run
+from steelyard.show.command_line.options import Paths, Runs
+
+PLACE = 84
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN",
+            autocompletion=complete_run,
+            help="Runs by id or folder (default: the newest run).",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write, such as node17.zip (default: the run's id and .zip)."
+        ),
+    ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Replace names of hosts, systems and users, paths, addresses and jobs.")
+    ] = False,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+) -> None:
+    """Write runs into one file that others import: the measurements, the results and the report.
+
+    Whoever gets the file unpacks it and opens report.html, or imports it: **steelyard import node17.zip**
+
+    Examples: **steelyard share** (the newest run) · **steelyard share 20261120-101500 --anonymous -o node.zip**
+    """
+    from tempfile import TemporaryDirectory
+
+    from steelyard.errors import UsageError, one_line
+    from steelyard.measure import records
+    from steelyard.measure.records import sums
+    from steelyard.measure.records.anonymous import Anonymous
+    from steelyard.model.words import joined, plural
+    from steelyard.show.command_line import conclusion
+    from steelyard.show.command_line.evaluated_run import read
+    from steelyard.system import files
+
+    folders = [records.find(runs, name) for name in dict.fromkeys(names)] if names else [records.find(runs, None)]
+    if output is None and len(folders) > 1:
+        raise UsageError("Several runs need a name for their file. Give it with --output FILE.")
+    target = output or Path(f"{folders[0].resolve().name}.zip")
+    files.expect_output(target, "The shared file")
+    replaced: dict[str, int] = {}
+    with TemporaryDirectory() as within:
+        copies = []
+        for number, folder in enumerate(folders, 1):
+            records.read(folder)  # refuses what is no run
+            hidden = Anonymous(folder) if anonymous else None
+            copy = Path(within) / (hidden.name if hidden else folder.resolve().name)
+            copy = copy.with_name(f"{copy.name}-{number}") if copy.exists() else copy
+            if hidden:
+                hidden.copy(folder, copy)
+                replaced = {kind: replaced.get(kind, 0) + n for kind, n in hidden.counts.items()}
+            else:
+                sums.copy(folder, copy)
+            conclusion.write_report(read(copy, paths or []), None)
+            copies.append(copy)
+        files.make(target, "The shared file", lambda path: _write(copies, path))
+    print(f"{plural(len(copies), 'run')}: {one_line(str(target))} ({target.stat().st_size / 1e6:.1f} MB)")
+    if anonymous:
+        counts = joined(plural(n, kind) for kind, n in replaced.items()) or "nothing"
+        print(f"Replaced: {counts}. Look at the file before you publish it.")
+    else:
+        print("It names hosts, users and paths. To replace them: --anonymous")
+
+
+def _write(folders: "list[Path]", path: Path) -> None:
+    from steelyard.measure.records import shared
+
+    with path.open("wb") as file:
+        shared.write(folders, file)
