@@ -1,10 +1,13 @@
 """Any number of sides: runs, groups whose spread is their uncertainty, and published systems; calls over the whole page."""
 
+import csv
+import io
 import json
 import math
 import random
 import re
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +18,7 @@ from scipy import stats
 
 from builders import evaluation, message, triad
 from folders import GOLDEN
+from latex_tables import find_tables
 from output_schemas import read_output
 from planted_sides import stream
 from steelyard.compare.compared_sides import NOT_JUDGED, OtherSide, SidesComparison, list_slower
@@ -313,6 +317,10 @@ def test_the_comparison_as_tables_in_markdown(runs: Path, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert shown.startswith("# r0 and r2\n\nr2 is slower than r0 at ")
     assert "| memory.stream | r2 | 3 | × 1.43 (" in shown
+    with pytest.raises(UsageError, match="--csv and --equal-time cannot be used together"):
+        steelyard(runs, "r0", "r2", "--csv", "--equal-time")
+    with pytest.raises(UsageError, match="--markdown and --latex cannot be used together"):
+        steelyard(runs, "r0", "r2", "--markdown", "--latex")
     with pytest.raises(UsageError, match="--markdown and --json cannot be used together"):
         steelyard(runs, "r0", "r2", "--markdown", "--json")
 
@@ -541,6 +549,36 @@ def test_of_fifty_sides_each_has_its_name_on_the_screen() -> None:
     assert "| memory.7 | 49 sides | 1 | × 1.00 | same |" in text
     (first, *rest) = [side.alike for side in sides_page.describe(compared).sides[1:]]
     assert (len(first), set(rest)) == (49, {()}), "all differ from the baseline in the same way: not at all"
+
+
+def test_csv_has_every_number_of_the_comparison_as_a_speed() -> None:
+    compared = many(9)
+    rows = list(csv.DictReader(io.StringIO(comparison_document.csv(compared))))
+    names = [side.name for side in compared.sides]
+    machines = [cell for figure in compared.machines for cell in figure.cells if cell.value]
+    totals = [t for other in compared.others for t in (*other.classes, *other.benchmarks)]
+    cells = [cell for row in compared.rows for cell in row.cells if cell.value]
+    kinds = Counter(row["kind"] for row in rows)
+    assert kinds == Counter({"whole machine": len(machines), "matching cases": len(totals), "case": len(cells)})
+    assert {row["side"] for row in rows} <= set(names)
+    for row, total in zip([r for r in rows if r["kind"] == "matching cases"], totals, strict=True):
+        assert (row["name"], row["call"]) == (total.name, total.call)
+        assert float(row["speed"]) == pytest.approx(1 / total.ratio)
+        assert total.low is None or float(row["low"]) <= float(row["speed"]) <= float(row["high"])
+    for row, cell in zip([r for r in rows if r["kind"] == "case"], cells, strict=True):
+        assert float(row["value"]) == cell.value.value
+        assert (row["speed"] == "") == (cell.ratio is None)
+
+
+def test_latex_has_the_tables_of_markdown() -> None:
+    for count in (2, 3, 9):
+        compared = many(count)
+        marked = comparison_document.markdown(compared)
+        tables = find_tables(comparison_document.latex(compared))
+        assert len(tables) == len(re.findall(r"^\| ---", marked, re.MULTILINE)) > 0
+        assert all({len(row) for row in rows} == {columns} for columns, rows in tables)
+        # LaTeX has the heading of a table twice, Markdown a line of dashes.
+        assert sum(len(rows) for _, rows in tables) == len(re.findall(r"^\|", marked, re.MULTILINE))
 
 
 def test_consecutive_letters_are_a_range() -> None:

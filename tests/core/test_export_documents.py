@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import report_fixture
+from latex_tables import find_tables
 from steelyard.model import Evaluation
 from steelyard.show.report import documents, export
 from steelyard.show.report.documents import latex, markdown
@@ -41,12 +42,9 @@ def test_a_value_is_never_without_its_verdict_and_an_invalid_one_has_none(evalua
 
 def test_a_longtable_has_as_many_columns_as_its_rows(evaluation: Evaluation) -> None:
     text = latex(evaluation)
-    found = re.findall(r"\\begin\{longtable\}\{([lr]+)\}(.*?)\\end\{longtable\}", text, re.S)
-    assert len(found) == text.count("\\begin{") == text.count("\\caption{") == text.count("\\label{")
-    for columns, body in found:
-        rows = [line for line in body.splitlines() if line.endswith(r" \\")]
-        assert len(rows) > 3
-        assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {len(columns) - 1}
+    tables = find_tables(text)
+    assert len(tables) == text.count("\\caption{") == text.count("\\label{")
+    assert all(len(rows) > 3 and {len(row) for row in rows} == {columns} for columns, rows in tables)
     labels = re.findall(r"\\label\{(.*?)\}", text)
     assert len(labels) == len(set(labels))
     assert balanced(text)

@@ -32,8 +32,9 @@ from steelyard.show.command_line.options import (
 
 PLACE = 100
 OF_COMMANDS = ("names", "groups", "rounds", "seed", "json_", "quiet")  # parameters that two commands after -- have
-NOT_MARKDOWN = ("--all", "--json", "--in-turn", "--equal-time")
-ComparisonForm = output_forms.Form | Literal["markdown"]
+NO_DOCUMENT = ("--all", "--json", "--in-turn", "--equal-time")
+Document = Literal["markdown", "latex", "csv"]
+ComparisonForm = output_forms.Form | Document
 
 
 def command(
@@ -101,6 +102,10 @@ def command(
             "--markdown", help="Print the comparison as tables in Markdown, for a ticket, a review or a paper."
         ),
     ] = False,
+    latex: Annotated[
+        bool, output_option("--latex", help="Print the same tables in LaTeX, to be read by \\input.")
+    ] = False,
+    csv: Annotated[bool, output_option("--csv", help="Print all numbers as rows in CSV, in SI units.")] = False,
     quiet: Quiet = False,
     fail_on_slower: Annotated[
         bool,
@@ -120,7 +125,7 @@ def command(
     **steelyard compare small large --price small=0.096/h --price large=0.768/h --price energy=0.30/kWh**
     (also for the same money) ·
     **steelyard compare --in-turn 20261120-101500 20261120-113000** (measures both again, for a machine that is not quiet) ·
-    **steelyard compare 20261120-101500 20261120-113000 --markdown** (tables for a ticket) ·
+    **steelyard compare 20261120-101500 20261120-113000 --markdown** (tables for a ticket; --latex for a paper) ·
     **steelyard compare -- ./old './new --fast'** (runs two of your own commands in turn)
     """
     given, grouped = names or [], groups or []
@@ -134,9 +139,9 @@ def command(
         _compare_commands(given[0], given[1], rounds, seed, json_, quiet)
         return
     form = output_forms.choose_form(all_, json_)
-    others = zip(NOT_MARKDOWN, (all_, json_, in_turn, equal_time), strict=True)
-    if other := next((name for name, chosen in others if chosen and markdown), ""):
-        raise UsageError(f"--markdown and {other} cannot be used together. Omit one of them.")
+    document = _choose_document(
+        markdown, latex, csv, dict(zip(NO_DOCUMENT, (all_, json_, in_turn, equal_time), strict=True))
+    )
     if not given and not grouped:
         raise UsageError(
             "No run is given. Give two runs or more, such as: steelyard compare 20261120-101500 20261120-113000"
@@ -158,7 +163,7 @@ def command(
             f"--in-turn needs two runs, but {plural(len(given) + len(grouped), 'side')} given. "
             "Give two runs, or omit --in-turn."
         )
-    if len(given) == 2 and not grouped and not markdown:
+    if len(given) == 2 and not grouped and not document:
         ordered = given[::-1] if baseline is not None and baseline == given[1] else given
         if baseline in (None, *given) and _compare_two(
             ordered,
@@ -175,8 +180,19 @@ def command(
             price or (),
         ):
             return
-    shape: ComparisonForm = "markdown" if markdown else form
-    _compare_sides(given, grouped, baseline, shape, only or (), runs, paths or [], fail_on_slower, price or ())
+    _compare_sides(
+        given, grouped, baseline, document or form, only or (), runs, paths or [], fail_on_slower, price or ()
+    )
+
+
+def _choose_document(markdown: bool, latex: bool, csv: bool, others: dict[str, bool]) -> Document | None:
+    """Returns the form that one of the three options chooses. UsageError with a further form or another kind of comparison."""
+    given: dict[Document, bool] = {"markdown": markdown, "latex": latex, "csv": csv}
+    chosen = [name for name, is_given in given.items() if is_given]
+    further = [f"--{name}" for name in chosen[1:]] + [name for name, is_given in others.items() if is_given]
+    if chosen and further:
+        raise UsageError(f"--{chosen[0]} and {further[0]} cannot be used together. Omit one of them.")
+    return chosen[0] if chosen else None
 
 
 def _compare_sides(
@@ -206,8 +222,8 @@ def _compare_sides(
     compared = replace(compared, machines=pricing.add_prices(compared.machines, of_sides))
     if form == "screen":
         sides_screen.show(compared)
-    elif form == "markdown":
-        print(comparison_document.markdown(compared), end="")
+    elif form in comparison_document.WRITERS:
+        print(comparison_document.WRITERS[form](compared), end="")
     else:
         sides_tables.show(compared, form == "json")
     _warn(pricing.explain_unused(prices, compared.machines))

@@ -15,6 +15,8 @@ from steelyard.show.report.verdict_marks import MEANINGS
 from steelyard.statistics.validity.trust import ORDER
 
 VERDICT = "verdict"
+ACROSS, BETWEEN = 80, 3  # letters of a table as wide as a page in LaTeX, and of the room between columns
+LEAST = 12  # letters of the narrowest column that breaks its texts
 RANGES = {
     values.INTERVAL: "The interval is the 95 % confidence interval of the value over the launches of this run.",
     values.RANGE: "The value of another run right after this one lies in the range with 95 %. If the range is unknown, the "
@@ -150,39 +152,59 @@ def mark(text: str) -> str:
 # --------------------------------------------------------------------------- LaTeX
 
 
+LATEX_HEAD = r"% Read this file with \input. The document needs \usepackage{booktabs} and \usepackage{longtable}."
+
+
 def latex(evaluation: Evaluation, main: bool = False) -> str:
     """The tables as a part of a document, to be read by \\input: each a longtable with rules of booktabs."""
-    head = [
-        r"% Read this file with \input. The document needs \usepackage{booktabs} and \usepackage{longtable}.",
-        *(f"% {' '.join(sentence.split())}" for sentence in _facts(evaluation)),
-    ]
+    head = [LATEX_HEAD, *(f"% {' '.join(sentence.split())}" for sentence in _facts(evaluation))]
     labels: dict[str, int] = {}
     chosen = main_figures(evaluation) if main else tables(evaluation)
-    return "\n".join([*head, *(_longtable(table, labels) for table in chosen)]) + "\n"
+    return "\n".join([*head, *(f"\n{_longtable(table, labels)}" for table in chosen)]) + "\n"
 
 
 def _longtable(table: Table, labels: dict[str, int]) -> str:
     label = f"tab:{slug(table.name)}"
     labels[label] = labels.get(label, 0) + 1
     label += f"-{labels[label]}" if labels[label] > 1 else ""
-    columns = "".join("r" if right else "l" for right in table.right)
-    heading = _line([heading[:1].upper() + heading[1:] for heading in table.headings])
     about = f"{': '.join(filter(None, (table.title, table.metric)))}. {table.about}".strip()
-    note = (
-        rf"\multicolumn{{{len(columns)}}}{{p{{0.9\linewidth}}}}{{\footnotesize {escaped(' '.join(legend([table])))}}}\\"
-    )
+    caption = rf"\caption{{{escaped(about)}}}\label{{{label}}}\\"
+    return write_longtable(caption, " ".join(legend([table])), table.headings, table.rows, table.right)
+
+
+def write_longtable(
+    caption: str, note: str, headings: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]
+) -> str:
+    """Returns a longtable. `caption` is a command of LaTeX; "" without one. `note` stands below the table."""
+    rows = [*rows]
+    columns = _choose_columns([headings, *rows], right)
+    heading = _line([heading[:1].upper() + heading[1:] for heading in headings])
+    below = rf"\multicolumn{{{len(headings)}}}{{p{{0.9\linewidth}}}}{{\footnotesize {escaped(note)}}}\\"
     return "\n".join(
         [
-            "",
-            rf"\begin{{longtable}}{{{columns}}}",
-            rf"\caption{{{escaped(about)}}}\label{{{label}}}\\",
+            r"\begingroup\small",
+            rf"\begin{{longtable}}{{{' '.join(columns)}}}",
+            *([caption] if caption else []),
             r"\toprule", heading, r"\midrule", r"\endfirsthead",
             r"\toprule", heading, r"\midrule", r"\endhead",
-            r"\bottomrule", note, r"\endlastfoot",
-            *map(_line, table.rows),
+            r"\bottomrule", *([below] if note else []), r"\endlastfoot",
+            *map(_line, rows),
             r"\end{longtable}",
+            r"\endgroup",
         ]
     )  # fmt: skip
+
+
+def _choose_columns(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """Returns the columns of a longtable. In one that is too wide for a page, the longest texts break into lines."""
+    lengths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    room = ACROSS - sum(lengths) - BETWEEN * len(lengths)
+    texts = [0 if at_right else length for length, at_right in zip(lengths, right, strict=True)]
+    most = next((n for n in range(max(texts), LEAST, -1) if room + sum(max(0, text - n) for text in texts) >= 0), LEAST)
+    return [
+        "r" if at_right else rf"p{{{most / ACROSS:.2f}\linewidth}}" if length > most else "l"
+        for length, at_right in zip(texts, right, strict=True)
+    ]
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from steelyard.model.words import joined, plural
 from steelyard.show.report.call_styles import STYLE, name_call
 from steelyard.show.report.changes import write_factor
 from steelyard.show.report.lines import cut, pad
+from steelyard.show.report.positions import count_place
 from steelyard.show.report.ratios import and_interval, with_interval
 from steelyard.show.report.sides_totals import write_letters
 from steelyard.statistics.validity.trust import is_marked
@@ -136,7 +137,8 @@ def _write_sides(figure: MachineFigure, width: int) -> Iterator[Text]:
         having = sorted((cell for cell in others if cell.speed), key=lambda cell: cell.speed or 0.0)
         ends = [having[0], having[-1]] if len(having) > 1 else having
         words = ("the others from " if len(having) > 2 else "") + " to ".join(map(_describe, ends))
-        yield from (Text(line) for line in cut(f"{figure.title}: a {_write_value(base)}; {words}", width, 3))
+        place = f", {count_place(figure)}" if count_place(figure) else ""
+        yield from (Text(line) for line in cut(f"{figure.title}: a {_write_value(base)}{place}; {words}", width, 3))
         return
     left = width - VALUE - SIDE * len(others)
     title, *rest = cut(figure.title, left - 1, 2)

@@ -25,6 +25,7 @@ from steelyard.show.report.machine_table import (
     write_speed,
 )
 from steelyard.show.report.names import grouped
+from steelyard.show.report.positions import Position, find_positions
 from steelyard.show.report.range_axis import RangeAxis, make_axis
 from steelyard.show.report.ratios import and_interval
 from steelyard.show.report.shown_sides import choose_sides
@@ -99,6 +100,7 @@ class Page:
     notes: tuple[str, ...]
     machines: tuple[MachineRow, ...]
     speeds: tuple[str, ...]
+    positions: tuple[Position, ...]
     in_columns: bool
     equal: float
     full_nodes: tuple[NodeTable, ...]
@@ -134,6 +136,7 @@ def describe(compared: SidesComparison) -> Page:
             *_describe_speeds(compared),
             *sum_up_prices(compared.machines, {s.letter: s.name for s in compared.sides}),
         ),
+        positions=find_positions(compared.machines, {side.letter: side.name for side in compared.sides}),
         in_columns=len(compared.sides) <= MOST_COLUMNS,
         equal=axis.place(1),
         full_nodes=describe_full_nodes(compared),
