@@ -71,6 +71,10 @@ class Results:
         wanted = {name: value if isinstance(value, list | tuple | set) else [value] for name, value in chosen.items()}
         return [row for row in found if all(row.get(name) in values for name, values in wanted.items())]
 
+    def samples(self, **chosen: Any) -> list[Row]:
+        """Returns a row for each sample of the chosen cases, in the order of time: the table "samples" of `rows`."""
+        return self.rows("samples", **chosen)
+
     def frame(self, table: Table = "metrics", **chosen: Any) -> Any:
         """Returns `rows` as a DataFrame of pandas, or of polars without it. UsageError if neither is installed."""
         package = next((name for name in PACKAGES if find_spec(name)), "")

@@ -49,7 +49,9 @@ TESTS = (
     "whatif/test_whatif_table.py",
     "whole/test_golden.py",
     "whole/test_help.py",
+    "whole/test_interface.py",
 )
+FRAMES = {"lowest": ["polars"], "newest": ["pandas"]}  # for the frames of the interface
 MARKS = "not (alone or long or site or attack or opencl)"
 
 
@@ -71,6 +73,7 @@ def run_tests(kind: str, python: str) -> int:
     with tempfile.TemporaryDirectory(prefix="steelyard-versions-") as folder:
         inside = f"{folder}/venv/bin/python"
         install = ["pip", "install", "--quiet", "--python", inside, "--resolution", RESOLUTION[kind], "-e", ".[test]"]
+        install += FRAMES[kind]
         for words in (["venv", "--quiet", "--seed", "--python", python, f"{folder}/venv"], install):
             if code := subprocess.run([uv, *words], cwd=ROOT, check=False).returncode:
                 return code

@@ -5,7 +5,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,20 +96,42 @@ def test_a_frame_needs_pandas_or_polars(runs: Path) -> None:
     assert "threads" in frame.columns
 
 
+def execute(blocks: Iterable[str]) -> dict[str, Any]:
+    """Executes them in their order, and returns the names that they give. Without pandas, a frame is a list of rows."""
+    given: dict[str, Any] = {}
+    has_frames = any(importlib.util.find_spec(name) for name in ("pandas", "polars"))
+    for block in blocks:
+        is_frame = ".frame(" in block and not has_frames
+        exec(
+            block.replace(".frame(", ".rows(").partition("print(")[0].partition("triad[[")[0] if is_frame else block,
+            given,
+        )
+    return given
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="matplotlib is not installed")
+def test_the_notebook_runs_as_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    given = execute("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    assert {row["threads"] for row in given["results"].rows(kernel="triad")} == {1, 2}
+    assert "samples are set aside" in capsys.readouterr().out
+
+
 def test_the_page_of_the_manual_runs_as_it_is_written(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # in which the page's own run lies
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
     assert len(blocks) == 4
-    given: dict[str, object] = {}
-    has_frames = any(importlib.util.find_spec(name) for name in ("pandas", "polars"))
-    for block in blocks:
-        code = block.replace('"runs"', repr(str(runs))).replace('"20261120-101500"', repr(str(runs / "r1")))
-        if ".frame(" in code and not has_frames:
-            code = code.replace(".frame(", ".rows(").partition("print(")[0]
-        exec(code, given)
-    assert given["triad"]
+    given = execute(
+        block.replace('"runs"', repr(str(runs))).replace('"20261120-101500"', repr(str(runs / "r1")))
+        for block in blocks
+    )
+    assert len(given["triad"]) > 0
     measured = given["measured"]
     assert isinstance(measured, steelyard.Results)
     assert {row["threads"] for row in measured.rows(kernel="triad")} == {1, 2}
