@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planted_sides import latency, peak, side, stream
+from planted_sides import latency, peak, side, stream, value
 from steelyard.compare.compared_sides import MachineCell, MachineFigure
 from steelyard.compare.machine_figures import compare_machines
 from steelyard.compare.published_side import find_side
 from steelyard.compare.side import Side, SideCase
 from steelyard.compare.sides import compare_sides
 from steelyard.compare.verdict import conclude
-from steelyard.model import Value
+from steelyard.model import Scalar, Value
+from steelyard.model.machine import Device
 from steelyard.show.report import sides_screen
 from steelyard.statistics.results import applications
 
@@ -52,6 +53,34 @@ def test_the_best_number_of_threads_counts_and_not_the_greatest() -> None:
     cell = other(compare(a, b), "triad")
     assert cell.value
     assert (cell.value.value, cell.condition) == (9e10, "8 threads")
+
+
+def device_case(kernel: str, number: float, door: str = "cuda", **parameters: Scalar) -> SideCase:
+    of = {"elements": 1 << 27, "precision": "double"} if kernel == "triad" else {"memory": "pinned", "bytes": 1 << 28}
+    return SideCase(
+        benchmark="device.stream" if kernel == "triad" else "device.transfer", kernel=kernel, kind="memory", level="CLEAN",
+        parameters={"door": door, "device": 0, **of, **parameters}, metrics={"bandwidth": value(number, "B/s")},
+    )  # fmt: skip
+
+
+def test_devices_are_compared_by_their_best_use() -> None:
+    smaller = device_case("triad", 9e12, elements=1 << 20)  # of the last cache
+    a = side("a", 8, [device_case("triad", 2e12), smaller, device_case("to_device", 25e9)])
+    b = side("b", 16, [device_case("triad", 4e12, "hip", device=3), device_case("to_device", 50e9, memory="pageable")])
+    figures = compare(a, b)
+    assert other(figures, "device_triad").speed == pytest.approx(2)
+    assert other(figures, "device_triad").call == "FASTER"
+    assert [one.name for one in figures] == ["device_triad"], "only one side has copies of pinned memory"
+
+
+def test_a_processor_behind_opencl_is_no_device_of_a_machine() -> None:
+    a = side("a", 8, [device_case("triad", 2e10, "opencl")])
+    (run,) = a.runs
+    processor = replace(run.machine, devices=(Device(0, "pthread", "CPU", 1 << 34, True),))
+    assert [one.name for one in compare(a, a)] == []
+    b = side("b", 16, [device_case("triad", 4e12)])
+    assert [one.name for one in compare(a, b)] == ["device_triad"]
+    assert compare(replace(a, runs=(replace(run, machine=processor),)), b) == ()
 
 
 def test_a_latency_is_a_speed_by_its_inverse() -> None:

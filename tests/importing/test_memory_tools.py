@@ -98,6 +98,26 @@ def test_csv_of_babelstream_has_the_device_and_the_columns_of_a_script() -> None
     assert given == [("Card A", None, 0), ("Card B", "2", 0), ("Card B", "2", 1), ("Card B", "4", 0)]
 
 
+@pytest.mark.parametrize(("model", "door"), [("CUDA", "cuda"), ("HIP", "hip"), ("OpenMP", ""), ("SYCL", "")])
+def test_babelstream_on_a_gpu_measures_what_device_stream_does(model: str, door: str) -> None:
+    text = output("babelstream.txt").replace("Implementation: CUDA", f"Implementation: {model}")
+    found = {(v.benchmark, v.kernel, v.parameters.get("door", "")) for v in read(text).values}
+    ours = {("device.stream", kernel, door) for kernel in ("copy", "scale", "add", "triad")}
+    theirs = {("babelstream.stream", kernel, "") for kernel in ("copy", "mul", "add", "triad", "dot")}
+    assert found == (ours | {("babelstream.stream", "dot", "")} if door else theirs)
+
+
+def test_copies_between_host_and_device_are_those_of_device_transfer() -> None:
+    found = {
+        name: {(v.benchmark, v.kernel) for v in read(output(f"{name}.txt")).values}
+        for name in ("nvbandwidth", "cuda_bandwidth")
+    }
+    ours = {("device.transfer", "to_device"), ("device.transfer", "from_device")}
+    assert all(ours < of for of in found.values())
+    assert ("cuda.copy", "device_to_device") in found["cuda_bandwidth"]
+    assert ("nvbandwidth.copy", "host_to_device_bidirectional_memcpy_ce") in found["nvbandwidth"]
+
+
 def test_babelstream_names_another_kind_of_memory() -> None:
     text = output("babelstream.txt")
     kinds = {

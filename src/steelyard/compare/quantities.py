@@ -3,14 +3,15 @@
 A measured value and one of a data sheet are two quantities, so that they are never compared with each other.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from steelyard.compare.average import average
 from steelyard.compare.like import goodness, list_data_sheet
-from steelyard.compare.side import Side, SideCase
+from steelyard.compare.side import Side, SideCase, SideRun
 from steelyard.measure.published.our_case import ALL, BETWEEN, HOSTS, MACHINE
 from steelyard.model import Level, Limit, Parameters, Scalar, Value
+from steelyard.model.devices import find_device
 from steelyard.model.record import Span
 from steelyard.model.roles import SIZES
 from steelyard.model.scope import NODE
@@ -32,6 +33,7 @@ PER_CORE = " per core"  # ends the title of such a reading
 EQUAL = 0.05  # relative difference of the fastest samples below which two uses are equally good
 NAMED = (
     "threads", "ranks", "nodes", "hosts", "cores", "message_bytes", "placement", "driver", "stack", "topology", "direction",
+    "device",
 )  # fmt: skip
 
 
@@ -190,6 +192,8 @@ _ONE_WAY: Mapping[str, Scalar] = {"direction": "one-way"}
 _CHAOS: Mapping[str, Scalar] = {"topology": "chaos", "direction": "two-way"}
 _WORST: Mapping[str, Scalar] = {"L": 1, "alpha": 1.0, "accumulators": 1}
 _DOUBLE: Mapping[str, Scalar] = {"precision": "double"}
+_HALF: Mapping[str, Scalar] = {"precision": "half"}
+_PINNED: Mapping[str, Scalar] = {"memory": "pinned"}
 _NODE: Mapping[str, Scalar] = {"unit": "node"}
 
 
@@ -234,6 +238,18 @@ QUANTITIES = (
         Pick(benchmark="network.nettest", metric="throughput", where=_CHAOS, most=("ranks",), fits=is_between_nodes),)),
     Quantity(name="spread", title="Spread of the latency between nodes", picks=(
         Pick(benchmark="network.transfer", metric="latency_spread"),)),
+    Quantity(name="device_triad", title="Triad bandwidth of a device", picks=(
+        Pick(benchmark="device.stream", metric="bandwidth", kernel="triad", most=("elements",)),)),
+    Quantity(name="device_peak", title="Vector speed of a device in double precision", picks=(
+        Pick(benchmark="device.peak", metric="flops", kernel="vector", where=_DOUBLE),)),
+    Quantity(name="device_matrix", title="Matrix product of a device in half precision", picks=(
+        Pick(benchmark="device.peak", metric="flops", kernel="library", where=_HALF),)),
+    Quantity(name="device_latency", title="Memory latency of a device", picks=(
+        Pick(benchmark="device.latency", metric="latency", most=SIZES),)),
+    Quantity(name="to_device", title="Copies to a device", picks=(
+        Pick(benchmark="device.transfer", metric="bandwidth", kernel="to_device", where=_PINNED, most=("bytes",)),)),
+    Quantity(name="from_device", title="Copies from a device", picks=(
+        Pick(benchmark="device.transfer", metric="bandwidth", kernel="from_device", where=_PINNED, most=("bytes",)),)),
     Quantity(name="sheet_peak", title="Arithmetic peak (data sheet)", grows=True, picks=(
         Pick(benchmark=MACHINE, metric="flops", where=_NODE),)),
     Quantity(name="sheet_bandwidth", title="Memory bandwidth (data sheet)", grows=True, picks=(
@@ -250,9 +266,7 @@ def read(side: Side, *names: str) -> dict[str, Reading]:
     With `names`, only these quantities are searched for.
     """
     readings: dict[str, Reading] = {}
-    runs = [
-        (_group_by_benchmark((*select_plain(run.cases), *list_data_sheet(run.machine))), run.cores) for run in side.runs
-    ]
+    runs = [(_group_by_benchmark(_list_cases(run)), run.cores) for run in side.runs]
     for one in QUANTITIES if not names else [one for one in QUANTITIES if one.name in names]:
         of_runs = [reading for cases, cores in runs if (reading := _read(one, cases, cores))]
         if of_runs:
@@ -260,6 +274,15 @@ def read(side: Side, *names: str) -> dict[str, Reading]:
             mean = average([reading.value for reading in of_runs]) if len(of_runs) > 1 else None
             readings[one.name] = replace(middle, value=mean or middle.value)
     return readings
+
+
+def _list_cases(run: SideRun) -> Iterator[SideCase]:
+    """Yields the cases of a run and its data sheet. A processor behind OpenCL is no device that a machine has besides."""
+    for case in select_plain(run.cases):
+        device = find_device(run.machine, case.parameters) if case.benchmark.startswith("device.") else None
+        if device is None or device.kind != "CPU":
+            yield case
+    yield from list_data_sheet(run.machine)
 
 
 def _group_by_benchmark(cases: Iterable[SideCase]) -> dict[str, list[SideCase]]:

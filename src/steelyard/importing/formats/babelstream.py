@@ -14,6 +14,11 @@ from steelyard.importing.values import Column, Given, Values, best_of, expect_ne
 
 TOOL = "BabelStream"
 BENCHMARK = "babelstream.stream"
+# What is measured as by a benchmark of Steelyard: these kernels, of implementations that run on a GPU only.
+OURS = "device.stream"
+NAMES_OF_OURS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "read": "read"}
+DOORS = {"cuda": "cuda", "hip": "hip"}
+PRECISIONS = {"float": "single"}
 KERNELS = ("Copy", "Mul", "Add", "Triad", "Dot", "Nstream", "Init", "Read")
 HEAD = r"Function +(Mi?Bytes/sec) +Min \(sec\) +Max(?: \(sec\))? +Average"
 ROW = rf"\s*({'|'.join(KERNELS)})\s"
@@ -43,16 +48,29 @@ def read_text(text: Text) -> Values:
             for row in bare.fit(columns, ROW) if unit else ():
                 yield from _read_row(row["kernel"], row, part.find(r"Running \w+ (\d+) times"), about)
             for line, _ in part.match(r"\s*(Init|Read): *\S+ s \(=(\S+) (Mi?B)ytes/sec\)"):
-                yield make(BENCHMARK, line[1].lower(), "bandwidth", line[2], line[3] + "/s", "one run", about)
+                name, kernel, given = _choose(line[1].lower(), about)
+                yield make(name, kernel, "bandwidth", line[2], line[3] + "/s", "one run", given)
             for line, _ in part.match(r"Bandwidth \((Gi?B/s)\): *(\S+)"):
-                yield make(BENCHMARK, "triad", "bandwidth", line[2], line[1], "mean", about)
+                name, kernel, given = _choose("triad", about)
+                yield make(name, kernel, "bandwidth", line[2], line[1], "mean", given)
 
 
 def _read_row(kernel: str, row: Mapping[str, str], passes: str, about: Given) -> Values:
     """Yields the values of a row, whose columns have names of the CSV. `passes` is their number, or empty."""
     best = "one run" if passes == "1" else best_of(int(passes or 1) - 1)  # the first pass is left out
     columns = {name: (metric, unit, statistic or best) for name, (metric, unit, statistic) in COLUMNS.items()}
-    yield from make_row(BENCHMARK, kernel.lower(), row, columns, about)
+    name, kernel, given = _choose(kernel.lower(), about)
+    yield from make_row(name, kernel, row, columns, given)
+
+
+def _choose(kernel: str, about: Given) -> tuple[str, str, Given]:
+    """Returns the benchmark, its kernel and its parameters: those of Steelyard where they measure the same."""
+    door = DOORS.get(str(about.get("model")).lower())
+    if not (door and kernel in NAMES_OF_OURS):
+        return BENCHMARK, kernel, about
+    precision = str(about.get("precision") or "double").lower()
+    ours = {**about, "door": door, "precision": PRECISIONS.get(precision, precision)}
+    return OURS, NAMES_OF_OURS[kernel], {name: word for name, word in ours.items() if name != "model"}
 
 
 ALPAKA_NAMES = {

@@ -5,10 +5,12 @@ https://github.com/NVIDIA/nvbandwidth
 
 from steelyard.importing.grids import read_cells
 from steelyard.importing.text import Text
-from steelyard.importing.values import Values, make, number
+from steelyard.importing.values import Given, Values, make, number
 
 TOOL = "nvbandwidth"
 MARKS = ("nvbandwidth Version", '"nvbandwidth"', "memcpy CE CPU(row)", "memcpy SM CPU(row)")
+# Tests that measure the same as a kernel of device.transfer: one device at a time, by its copy engine.
+OURS = {"host_to_device_memcpy_ce": "to_device", "device_to_host_memcpy_ce": "from_device"}
 METRICS = {"GB/s": "bandwidth", "ns": "latency"}
 Cells = list[tuple[int, int, str]]
 
@@ -45,6 +47,10 @@ def _values(text: Text, name: str, unit: str, cells: Cells, total: str) -> Value
         text.problems.append(f"the entries of {name} do not add up to the printed sum {total}")
         return
     for row, column, word in cells:
+        if name in OURS:
+            given: Given = {"device": column, "host_node": row, "memory": "pinned", "door": "cuda"}
+            yield make("device.transfer", OURS[name], "bandwidth", word, unit, "median", given)
+            continue
         yield make("nvbandwidth.copy", name, METRICS[unit], word, unit, "median", {"row": row, "column": column})
     if unit == "GB/s":
         yield make("nvbandwidth.copy", name, "bandwidth", total, unit, "sum of all pairs")
