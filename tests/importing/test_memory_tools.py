@@ -118,6 +118,15 @@ def test_copies_between_host_and_device_are_those_of_device_transfer() -> None:
     assert ("nvbandwidth.copy", "host_to_device_bidirectional_memcpy_ce") in found["nvbandwidth"]
 
 
+def test_clpeak_on_a_gpu_measures_what_device_peak_does_and_a_processor_is_no_device() -> None:
+    found = [(v.parameters["device"], v.benchmark, v.kernel) for v in read(output("clpeak_2013.txt")).values]
+    gpu = {(benchmark, kernel) for device, benchmark, kernel in found if device == "Cayman"}
+    assert {("device.peak", "vector"), ("device.transfer", "to_device"), ("device.transfer", "from_device")} < gpu
+    assert {benchmark for device, benchmark, _ in found if device != "Cayman"} == {"clpeak.transfer"}, (
+        "the rest was skipped"
+    )
+
+
 def test_babelstream_names_another_kind_of_memory() -> None:
     text = output("babelstream.txt")
     kinds = {
