@@ -19,8 +19,8 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="RUN",
-            help="Runs of healthy nodes of this kind, or of this node, by id or folder, or folders that contain runs, such as "
-            "nodes/ (default: all runs).",
+            help="Runs of healthy nodes of this kind, or of this node, by id or folder, folders that contain runs, such as "
+            "nodes/, or a saved baseline (default: all runs). save NAME RUN…, list and remove NAME manage baselines.",
         ),
     ] = None,
     budget: Annotated[
@@ -61,9 +61,10 @@ def command(
 
     Examples: **steelyard gate nodes/** · **steelyard gate nodes/ --quiet** (only the exit code) ·
     **steelyard gate nodes/ --budget 5m --slow 3** · **steelyard gate nodes/ --after-repair** ·
-    **steelyard gate nodes/ --format junit > gate.xml** (a test for each figure)
+    **steelyard gate nodes/ --format junit > gate.xml** (a test for each figure) ·
+    **steelyard gate save healthy nodes/** (then: steelyard gate healthy) · **steelyard gate list**
     """
-    from steelyard.fleet import checks, gate, gate_screen, run_folders
+    from steelyard.fleet import baselines, checks, gate, gate_screen, run_folders
     from steelyard.measure.run import setup
     from steelyard.model.words import plural
     from steelyard.show.command_line.evaluated_run import find_summary
@@ -71,11 +72,16 @@ def command(
     from steelyard.show.command_line.sides import read_side_run
     from steelyard.show.report.json_output import print_json
 
+    if names and names[0] in baselines.WORDS:
+        _manage(names[0], names[1:], runs, expect or [], json_)
+        return
     form = checks.choose_format(form, json_=json_)
     seconds = length_of_time(budget, "--budget")
     if not 0 < slow < 100:
         raise UsageError(f"'{slow:g}' (given by --slow) is not a percentage between 0 and 100. Give one, such as 5.")
-    folders = run_folders.find(names or [], runs)
+    baseline = baselines.find(runs, names or [])
+    expect = expect or [*baseline.expect] if baseline else expect
+    folders = baseline.folders if baseline else run_folders.find(names or [], runs)
     screen = Console(quiet or bool(form))
     with screen.working("Examining the machine"):
         here = setup.machine()
@@ -101,3 +107,28 @@ def command(
         gate_screen.show(gated)
     if gated.answer != "as usual":
         raise typer.Exit(1 if gated.answer == "slower" else UNDECIDED)
+
+
+def _manage(word: str, names: list[str], runs: Path, expect: list[str], json_: bool) -> None:
+    """Saves, lists or removes baselines."""
+    from dataclasses import asdict
+
+    from steelyard.fleet import baselines, run_folders
+    from steelyard.show.report.json_output import print_json
+
+    if (word == "list") == bool(names) or (word == "remove" and len(names) > 1):
+        usage = {"save": "save NAME RUN…", "list": "list", "remove": "remove NAME"}[word]
+        raise UsageError(f"Use: steelyard gate {usage}")
+    if word == "remove":
+        baselines.remove(runs, names[0])
+        print(f"removed the baseline {names[0]}")
+        return
+    saved = [baselines.save(runs, names[0], run_folders.find(names[1:], runs), expect)] if word == "save" else None
+    found = baselines.list_all(runs) if saved is None else saved
+    if json_:
+        print_json([asdict(one) for one in found])
+    else:
+        print(
+            "\n".join(map(baselines.describe, found))
+            or "There are no baselines. Save one: steelyard gate save NAME RUN…"
+        )
