@@ -16,6 +16,7 @@ from steelyard.compare.standing import LIMITS, Hardware, Standing, describe, fin
 from steelyard.measure.published.system import System
 from steelyard.measure.published.system_library import list_shipped
 from steelyard.model import Limit, Value
+from steelyard.model.machine import Device
 from steelyard.show.report import screen, summarised_run, summary
 
 QUANTITIES = {
@@ -33,7 +34,7 @@ GENOA = "AMD EPYC 9654 96-Core Processor"
 
 
 def reading(name: str, number: float, low: float | None = None, high: float | None = None, **about: object) -> Reading:
-    quantity, unit, better = QUANTITIES.get(name, (name, "flop/s", "higher"))
+    quantity, unit, better = QUANTITIES.get(name, (name, about.pop("unit", "flop/s"), "higher"))
     value = Value(number, unit, low, high, better)  # type: ignore[arg-type]
     made = Reading(quantity=quantity, title="", value=value, condition="", benchmark="", parameters={}, level="CLEAN")
     return replace(made, **about)  # type: ignore[arg-type]
@@ -74,7 +75,33 @@ def test_values_that_people_who_know_called_normal_or_low() -> None:
     assert agree >= 53
 
 
-@pytest.mark.parametrize("system", [s for s in list_shipped() if s.models], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    ("name", "device", "number", "call"),
+    [
+        ("device_triad", "NVIDIA H100 80GB HBM3", 2.9e12, "normal"),
+        ("device_triad", "NVIDIA H100 80GB HBM3", 2.0e12, "poor"),
+        ("device_triad", "NVIDIA H100 80GB HBM3", 4.2e12, "good"),
+        ("to_device", "NVIDIA A100-SXM4-80GB", 12.5e9, "poor"),
+    ],
+)
+def test_a_device_is_compared_with_the_same_device(name: str, device: str, number: float, call: str) -> None:
+    one = reading(name, number, unit="B/s", parameters={"door": "cuda", "device": 0})
+    here = builders.machine(devices=(Device(0, device, "GPU", 80 << 30, False, door="cuda"),))
+    found = judged(one, describe(here, one))
+    assert (found.call, found.basis, found.is_of_device) == (call, "processor", True)
+    assert "(same device)" in found.reason
+    theirs = replace(one, parameters={"device": f"0: {device}"})  # as another tool names it
+    assert judged(theirs, describe(replace(here, devices=()), theirs)).call == call
+
+
+def test_a_device_without_published_values_is_compared_with_all_devices() -> None:
+    one = reading("device_triad", 1e9, unit="B/s", parameters={"door": "cuda", "device": 0})
+    here = builders.machine(devices=(Device(0, "A new card", "GPU", 80 << 30, False, door="cuda"),))
+    found = judged(one, describe(here, one))
+    assert (found.call, found.basis, found.certain) == ("poor", "nodes", False)
+
+
+@pytest.mark.parametrize("system", [s for s in list_shipped() if s.models or s.devices], ids=lambda s: s.name)
 def test_a_published_value_is_normal_beside_itself(system: System) -> None:
     hardware = make_hardware(system.models, system.cores, system.sockets)
     for name, one in read(make_side(system)).items():

@@ -257,6 +257,9 @@ QUANTITIES = (
 )  # fmt: skip
 
 
+OF_DEVICES = frozenset(
+    one.name for one in QUANTITIES if all(pick.benchmark.startswith("device.") for pick in one.picks)
+)
 GROWING = frozenset(one.name for one in QUANTITIES if one.grows)  # a machine of twice the size has twice as much
 
 

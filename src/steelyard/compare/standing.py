@@ -9,10 +9,11 @@ from statistics import median
 from typing import Literal
 
 from steelyard.compare.published_side import make_side
-from steelyard.compare.quantities import GROWING, QUANTITIES, Reading, find_span, read
+from steelyard.compare.quantities import GROWING, OF_DEVICES, QUANTITIES, Reading, find_span, read
 from steelyard.measure.published.system_library import list_readable
 from steelyard.model import Limit, Machine, Parameters, Value
 from steelyard.model.cores import usable_cores
+from steelyard.model.devices import find_device
 from steelyard.model.record import Span
 from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import plural
@@ -26,7 +27,11 @@ Per = Literal["", "core", "socket"]
 # Least normal share of a limit. For Triad and HPL it is four fifths of what well-tuned systems reach: 75 and 65 %
 # (`importing.findings.imported_limits`). In the library, Triad with streaming stores has 78 to 82 % of its limit. For links it is
 # four fifths of 96 %, which the developers of NCCL expect of a card (github.com/NVIDIA/nccl-tests, issue 119).
-LEAST_SHARES = {"triad": 0.6, "peak": 0.85, "linpack": 0.52, "link": 0.77, "pair": 0.77}
+LEAST_SHARES = {
+    "triad": 0.6, "peak": 0.85, "linpack": 0.52, "link": 0.77, "pair": 0.77,
+    # Of devices: Triad reaches 85 to 93 % of its limit, copies 80 to 90 % of that of the link.
+    "device_triad": 0.7, "device_peak": 0.8, "to_device": 0.68, "from_device": 0.68,
+}  # fmt: skip
 ORDINARY = 3 / 4  # Triad with ordinary stores: the memory moves four words for three that STREAM counts
 LIMITS = {
     "triad": "memory_bandwidth",
@@ -77,6 +82,7 @@ class Standing:
     low: float | None = None
     high: float | None = None
     sources: tuple[str, ...] = ()
+    is_of_device: bool = False
 
     @property
     def marked(self) -> str:
@@ -88,7 +94,8 @@ class Standing:
         """Returns the comparison in a few words: '18.3 GB/s per core, normal 2.47 – 12.1 (25 systems)'."""
         if self.normal is None:
             return f"{percent(self.ratio)} of its limit, normal from {percent(self.least)}"
-        whose = {"processor": "same CPU", "family": "like CPUs"}.get(self.basis, plural(len(self.sources), "system"))
+        same = "same device" if self.is_of_device else "same CPU"
+        whose = {"processor": same, "family": "like CPUs"}.get(self.basis, plural(len(self.sources), "system"))
         own, ends = quantity(self.value.value, self.value.unit), span(*self.normal, self.value.unit)
         unit = f" {own.partition(' ')[2]}"
         per = f" per {self.per}" if self.per else ""
@@ -136,8 +143,15 @@ class _Reference:
     reading: Reading
 
 
-def describe(machine: Machine) -> Hardware:
-    """Returns the hardware of a machine: of an imported run what its name states, such as "2x EPYC 7742"."""
+def describe(machine: Machine, reading: Reading | None = None) -> Hardware:
+    """Returns the hardware of a machine: of an imported run what its name states, such as "2x EPYC 7742".
+
+    Of a `reading` of a device, it is this device.
+    """
+    if reading and reading.quantity in OF_DEVICES:
+        device = find_device(machine, reading.parameters)
+        name = device.name if device else str(reading.parameters.get("device", ""))
+        return make_hardware([name, "" if device else machine.system], None)
     cores = usable_cores(machine) if machine.processor else machine.equipment.cores_per_node
     cores = cores if cores and 0 < cores < math.inf else None
     if not machine.processor:
@@ -243,6 +257,7 @@ def _compare(reading: Reading, hardware: Hardware, basis: Basis) -> Standing | N
         low=published[0],
         high=published[-1],
         sources=tuple(sorted(others, key=lambda name: abs(math.log(others[name] / own.value)))),
+        is_of_device=reading.quantity in OF_DEVICES,
     )
 
 
@@ -311,7 +326,13 @@ def _list_references(name: str) -> tuple[_Reference, ...]:
     """Returns the published systems that have the quantity."""
     benchmarks = {pick.benchmark for one in QUANTITIES if one.name == name for pick in one.picks}
     return tuple(
-        _Reference(name=s.dated, hardware=make_hardware(s.models, s.cores, s.sockets), reading=reading)
+        _Reference(
+            name=s.dated,
+            hardware=make_hardware(s.devices, None)
+            if name in OF_DEVICES
+            else make_hardware(s.models, s.cores, s.sockets),
+            reading=reading,
+        )
         for s in list_readable(*benchmarks)
         if (reading := read(make_side(s), name).get(name))
     )

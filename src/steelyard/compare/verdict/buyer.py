@@ -56,7 +56,9 @@ def rank_among_references(subject: Subject) -> Iterator[Sentence]:
 def _find_poor(subject: Subject, reading: Reading) -> Standing | None:
     """Returns what the value is worth if it is poor for its hardware, of which a published system says nothing."""
     machine = subject.side.runs[-1].machine
-    standing = find_standing(reading, describe(machine)) if machine and reading.quantity in LEAST_SHARES else None
+    standing = (
+        find_standing(reading, describe(machine, reading)) if machine and reading.quantity in LEAST_SHARES else None
+    )
     return standing if standing and standing.call == "poor" else None
 
 

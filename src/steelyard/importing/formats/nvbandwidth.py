@@ -3,6 +3,8 @@
 https://github.com/NVIDIA/nvbandwidth
 """
 
+from collections.abc import Mapping
+
 from steelyard.importing.grids import read_cells
 from steelyard.importing.text import Text
 from steelyard.importing.values import Given, Values, make, number
@@ -25,20 +27,21 @@ def read(text: Text) -> Values:
             # A test in both directions has the rows of several matrices, of which only the last has a sum.
             single = len(rows) <= max(map(len, rows))
             cells = [(r, c, w) for r, row in enumerate(rows) for c, w in enumerate(row) if single and w != "N/A"]
-            yield from _values(text, test["name"], unit, cells, str(test.get("sum", "")))
+            yield from _values(text, test["name"], unit, cells, str(test.get("sum", "")), {})
         else:
             status = str(test.get("status", "error"))
             ended = "ended with an error" if "rror" in status else f"has no result: its status is '{status}'"
             text.problems.append(f"the test {test['name']} {ended}")
+    names = {int(found[1]): found[2] for found, _ in text.match(r"Device (\d+): (.+?) \(")}
     for head, part in text.parts(r"mem\w* .*\((GB/s|ns)\)\s*$"):
         cells = list(read_cells(part, r"\s*0(?:\s+\d+)*\s*$"))
         if (name := part.find(r"^SUM (\S+) ")) and cells:
-            yield from _values(text, name, head[1], cells, part.find(r"^SUM \S+ +(\S+)"))
+            yield from _values(text, name, head[1], cells, part.find(r"^SUM \S+ +(\S+)"), names)
         elif not name:
             text.problems.append(f"the matrix below line {part.first} has no sum, so it may be incomplete")
 
 
-def _values(text: Text, name: str, unit: str, cells: Cells, total: str) -> Values:
+def _values(text: Text, name: str, unit: str, cells: Cells, total: str, devices: Mapping[int, str]) -> Values:
     if unit not in METRICS:
         text.problems.append(f"the unit '{unit}' of {name} is unknown")
         return
@@ -48,7 +51,8 @@ def _values(text: Text, name: str, unit: str, cells: Cells, total: str) -> Value
         return
     for row, column, word in cells:
         if name in OURS:
-            given: Given = {"device": column, "host_node": row, "memory": "pinned", "door": "cuda"}
+            device = f"{column}: {devices[column]}" if column in devices else column
+            given: Given = {"device": device, "host_node": row, "memory": "pinned", "door": "cuda"}
             yield make("device.transfer", OURS[name], "bandwidth", word, unit, "median", given)
             continue
         yield make("nvbandwidth.copy", name, METRICS[unit], word, unit, "median", {"row": row, "column": column})

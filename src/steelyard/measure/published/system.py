@@ -32,7 +32,7 @@ class System:
     """A system with its printed figures. `path` is the user's file, "" if it is shipped.
 
     `year` is that of the system or of its figures; `cores` and `sockets` are those of a node; None if they are unknown. `models`
-    are the names by which machines call their processor.
+    are the names by which machines call their processor, and `devices` those by which drivers call its accelerators.
     """
 
     name: str
@@ -45,6 +45,7 @@ class System:
     cores: int | None = None
     sockets: int | None = None
     models: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
 
     @property
     def dated(self) -> str:

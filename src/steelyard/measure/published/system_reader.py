@@ -18,6 +18,7 @@ KEYS = {
     "cores": "the cores of a node: a whole number such as 64",
     "sockets": "the processors of a node: a whole number such as 2",
     "models": "the names by which machines call this processor, such as ['EPYC 9654']: a list of texts",
+    "devices": "the names by which drivers call its accelerators, such as ['H100 PCIe']: a list of texts",
     "about": "processors, memory, network: a text",
     "source": "who printed the figures and where: a text",
     "figures": "one table [[figures]] for each figure",
@@ -53,9 +54,6 @@ def load_system(path: Path) -> System:
         raise file.mistake(("kind",), f"'{kind}' is unknown. Write {KEYS['kind']}.")
     if year is not None and (isinstance(year, bool) or not isinstance(year, int) or not 1940 <= year <= 2100):
         raise file.mistake(("year",), f"'{year}' is no year. Write {KEYS['year']}.")
-    models = content.get("models", [])
-    if not isinstance(models, list):
-        raise file.mistake(("models",), f"'{models}' is no list. Write {KEYS['models']}.")
     if not isinstance(figures, list) or not figures or not all(isinstance(f, dict) for f in figures):
         raise file.mistake(("figures",), f"the figures cannot be read. Write {KEYS['figures']}.")
     return System(
@@ -68,8 +66,16 @@ def load_system(path: Path) -> System:
         path=str(path),
         cores=_count(file, content, "cores"),
         sockets=_count(file, content, "sockets"),
-        models=tuple(_text(file, ("models",), model, KEYS) for model in models),
+        models=_texts(file, content, "models"),
+        devices=_texts(file, content, "devices"),
     )
+
+
+def _texts(file: SettingsFile, content: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    words = content.get(key, [])
+    if not isinstance(words, list):
+        raise file.mistake((key,), f"'{words}' is no list. Write {KEYS[key]}.")
+    return tuple(_text(file, (key,), word, KEYS) for word in words)
 
 
 def _count(file: SettingsFile, content: Mapping[str, Any], key: str) -> int | None:

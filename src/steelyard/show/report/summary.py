@@ -16,7 +16,7 @@ from steelyard.show.report.values import Shown
 from steelyard.statistics.results.parameters import number
 
 if TYPE_CHECKING:
-    from steelyard.compare.standing import Hardware, Standing
+    from steelyard.compare.standing import Standing
 
 VECTORS = 3  # of Triad, each of 8 bytes an element
 LEFT_OUT = ("path", "machine_sentence", "budget", "tables")  # of --json
@@ -120,10 +120,8 @@ def find_standings(figures: Iterable[Figure], machine: Machine) -> "list[Standin
 
     It is not a part of the summary, which is stored, because the user's library of systems may change.
     """
-    from steelyard.compare.standing import describe
 
-    hardware = describe(machine)
-    return [None if _is_of_cache(figure, machine) else _find_standing(figure, hardware) for figure in figures]
+    return [None if _is_of_cache(figure, machine) else _find_standing(figure, machine) for figure in figures]
 
 
 def _is_of_cache(figure: Figure, machine: Machine) -> bool:
@@ -132,7 +130,7 @@ def _is_of_cache(figure: Figure, machine: Machine) -> bool:
     return size > 0 and level_of(size, int(threads), machine) not in (MEMORY, None)
 
 
-def _find_standing(figure: Figure, hardware: "Hardware") -> "Standing | None":
+def _find_standing(figure: Figure, machine: Machine) -> "Standing | None":
     from steelyard.compare import standing
     from steelyard.compare.classes import find_class_of
     from steelyard.compare.quantities import find_quantity, make_reading
@@ -152,7 +150,8 @@ def _find_standing(figure: Figure, hardware: "Hardware") -> "Standing | None":
         hosts=figure.hosts,
     )
     one = find_quantity(case, figure.metric)
-    return standing.find_standing(make_reading(one.name, one.title, case, value), hardware) if one else None
+    reading = make_reading(one.name, one.title, case, value) if one else None
+    return standing.find_standing(reading, standing.describe(machine, reading)) if reading else None
 
 
 def figures_as_json(run_summary: Summary) -> list[dict[str, Any]]:
