@@ -13,9 +13,11 @@ from builders import machine, result
 from steelyard.judge.findings.every import roof as rule
 from steelyard.model import Evaluation, Level, Limit, Result, Scalar, Value
 from steelyard.model.caches import MEMORY, level_of
+from steelyard.model.devices import on_device
+from steelyard.model.machine import Device
 from steelyard.show import report
 from steelyard.show.report.pages import roofline as page
-from steelyard.statistics.results.roofline import Place, Roofline, rooflines
+from steelyard.statistics.results.roofline import Place, Roofline, device_rooflines, rooflines
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 # Made up: a core of 40 Gflop/s with vectors, 5 without; memory 12 GB/s, L3 24, L2 60, L1 200.
@@ -118,6 +120,77 @@ def test_a_roofline_needs_a_peak_and_a_bandwidth_of_equal_threads() -> None:
     assert set(lines(*roofs(4))) == {1, 4}
     assert rooflines(builders.evaluation([triad(9e9, GIB)])) == ()
     assert rooflines(builders.evaluation([peak(VECTORS)])) == ()
+
+
+# --------------------------------------------------------------------------- devices
+
+
+GPU = Device(0, "A GPU", "GPU", 80 * GIB, False, door="cuda")
+
+
+def on_gpu(kernel_name: str, rate: float, work: dict[str, float], name: str, metric: str, **given: Scalar) -> Result:
+    value = Value(rate, "flop/s" if metric == "flops" else "B/s", 0.99 * rate, 1.01 * rate, "higher")
+    amount = work["flops" if metric == "flops" else "bytes"]
+    parameters = {"device": 0, "threads": 1, **given}
+    return result(name, kernel_name, parameters, amount / rate, work, metrics={metric: value})
+
+
+def device_results() -> list[Result]:
+    loop = {"bytes": 3.0 * GIB, "flops": GIB / 4, "working_set": 3.0 * GIB}
+    triads = [
+        on_gpu("triad", rate, loop, "device.stream", "bandwidth", door="cuda", precision="double", elements=elements)
+        for rate, elements in ((9e12, 1 << 17), (3e12, 1 << 27))
+    ]
+    peaks = [
+        on_gpu(
+            kernel_name, rate, {"flops": 1e12, "bytes": 0.0}, "device.peak", "flops", door="cuda", precision=precision
+        )
+        for kernel_name, precision, rate in (
+            ("vector", "double", 30e12),
+            ("vector", "single", 60e12),
+            ("matrix", "double", 60e12),
+        )
+    ]
+    fft = on_gpu("fft", 2e12, {"flops": 2e12, "bytes": 1e12}, "node.fft", "flops", mode="cuda", elements=1 << 24)
+    return [*triads, *peaks, fft]
+
+
+def test_a_device_has_its_roofs_and_kernels_beside_those_of_the_processors() -> None:
+    here = machine(cores=4, devices=(GPU,))
+    of = builders.evaluation([*roofs(), *roofs(4), kernel(1e9, streaming(1, GIB), threads=4), *device_results()], here)
+    (line,) = device_rooflines(of)
+    assert line.device == "GPU 0 (CUDA)"
+    assert {roof.title: roof.value for roof in line.roofs} == {
+        "memory of GPU 0 (CUDA)": 3e12,  # of the largest size, and not of the last cache
+        "vectors of GPU 0 (CUDA)": 30e12,  # in double precision, without matrix units
+        "memory": 24e9,
+        "vectors": 4 * VECTORS,
+    }
+    fft = next(place for place in line.places if place.result.benchmark == "node.fft")
+    assert (fft.roof.title, fft.share) == ("memory of GPU 0 (CUDA)", pytest.approx(1 / 3, rel=0.01))  # type: ignore[union-attr]
+    assert any(place.result.benchmark == "mine.kernels" for place in line.places)
+    assert all(not on_device(place.result.parameters) for plain in rooflines(of) for place in plain.places)
+
+
+def test_a_processor_behind_opencl_and_a_device_without_a_peak_have_no_roofline() -> None:
+    processor = machine(cores=4, devices=(replace(GPU, kind="CPU"),))
+    assert device_rooflines(builders.evaluation([*roofs(4), *device_results()], processor)) == ()
+    alone = [r for r in device_results() if r.benchmark != "device.peak"]
+    assert device_rooflines(builders.evaluation([*roofs(4), *alone], machine(devices=(GPU,)))) == ()
+
+
+def test_the_page_draws_a_device_and_the_processors_in_one_figure() -> None:
+    here = machine(cores=4, devices=(GPU,))
+    made = page.data(builders.evaluation([*roofs(), *roofs(4), *device_results()], here))
+    assert made
+    part = made.parts[-1]
+    assert part.title == "GPU 0 (CUDA) and all processors together (4 threads)"
+    traces = {trace["name"]: trace for trace in json.loads(part.figure.plot)["data"]}
+    ends = {name: max(traces[name]["y"]) for name in ("memory of GPU 0 (CUDA)", "memory")}
+    assert ends == {"memory of GPU 0 (CUDA)": 30e12, "memory": 4 * VECTORS}, (
+        "each slope ends at the peak of its own vectors"
+    )
+    assert part.figure.anchor == "roofline-figure-gpu-0-cuda"
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ D. Patterson, Roofline: An Insightful Visual Performance Model for Multicore Arc
 core.peak and the Triad of memory.stream reached, not what a data sheet says.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Limit, Machine, Result, Value
 from steelyard.model.caches import MEMORY, level_of
+from steelyard.model.devices import find_device, on_device
 from steelyard.model.units import binary_size
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import used_attempts
@@ -19,6 +20,8 @@ from steelyard.statistics.results.roofs import (
     VECTORS,
     Roof,
     bandwidths,
+    key_of,
+    list_device_roofs,
     peaks,
     record_with_work,
     threads_of,
@@ -87,11 +90,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Roofline:
-    """The roofs (bandwidths first) and the kernels of one number of threads, in the order of their results."""
+    """The roofs (bandwidths first) and the kernels of one number of threads, in the order of their results.
+
+    `device` names a device whose roofs and kernels stand beside those of the processors; "" without one.
+    """
 
     threads: int
     roofs: tuple[Roof, ...]
     places: tuple[Place, ...]
+    device: str = ""
 
     def roof(self, name: str) -> Roof | None:
         """Returns the roof of that name."""
@@ -109,6 +116,41 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
             places = tuple(place for result in chosen if (place := _place_under_roof(result, threads, roofs, machine)))
             lines.append(Roofline(threads, roofs, places))
     return tuple(lines)
+
+
+def device_rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
+    """Returns for each device its roofs and kernels, beside those of all processors: of these, memory and peak."""
+    machine = evaluation.run.machine
+    threads = max(1, len(machine.cpus))
+    beside = next((line for line in rooflines(evaluation) if line.threads == threads), None)
+    lines = []
+    for key, roofs in list_device_roofs(evaluation).items():
+        mine = [r for r in evaluation.results if on_device(r.parameters) and key_of(r) == key]
+        chosen = _choose(mine, threads, machine, lambda _: True)
+        places = [place for result in chosen if (place := _place_on_device(result, threads, roofs))]
+        own = [roof for roof in beside.roofs if roof.name in (MEMORY, VECTORS)] if beside else []
+        others = [p for p in beside.places if not on_device(p.result.parameters)] if beside else []
+        ordered = sorted((*roofs, *own), key=lambda roof: roof.kind == "peak")
+        lines.append(Roofline(threads, tuple(ordered), (*places, *others), device=roofs[0].of))
+    return tuple(lines)
+
+
+def _place_on_device(result: Result, threads: int, roofs: Sequence[Roof]) -> Place | None:
+    """Returns a kernel under the roofs of its device. Where its data lie is not known: the last cache may hold them."""
+    record, speed = record_with_work(result), speed_of(result)
+    if record is None or speed is None:
+        return None
+    intensity = record.work["flops"] / record.work["bytes"]
+    roof = min(roofs, key=lambda one: one.at(intensity))
+    return Place(
+        result=result,
+        threads=threads,
+        intensity=intensity,
+        speed=speed,
+        level=None,
+        roof=roof,
+        bound=roof.at(intensity),
+    )
 
 
 def speed_of(result: Result) -> Value | None:
@@ -173,14 +215,18 @@ def _roof_above(result: Result, level: str, intensity: float, roofs: Sequence[Ro
     return peak if memory and memory.at(intensity) >= peak.value else None
 
 
-def _choose(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
+def _choose(
+    results: Iterable[Result], threads: int, machine: Machine, fits: Callable[[Result], bool] | None = None
+) -> list[Result]:
     """Returns the usual, largest result of each kernel, for working sets in the caches and in memory.
 
-    A working set between the two represents its kernel only if there is no other.
+    `fits` chooses those that have their roofs; None: those of this machine's processors. A working set between the caches and
+    the memory represents its kernel only if there is no other.
     """
     groups: dict[tuple[object, ...], dict[str, list[Result]]] = {}
     for result in results:
-        if _computes(result) and threads_of(result, machine) == threads and _is_of_this_machine(result):
+        mine = fits(result) if fits else _is_of_this_machine(result, machine)
+        if mine and _computes(result) and threads_of(result, machine) == threads:
             size = working_set(result)
             level = level_of(size, threads, machine) if size else None
             regime = "unclear" if level is None else MEMORY if level == MEMORY else "cache"
@@ -208,8 +254,11 @@ def _computes(result: Result) -> bool:
     return bool(record and usable(result) and record.work.get("flops") and record.work.get("bytes"))
 
 
-def _is_of_this_machine(result: Result) -> bool:
+def _is_of_this_machine(result: Result, machine: Machine) -> bool:
     """Returns whether it ran on the processors of this machine alone, whose roofs are known."""
+    device = find_device(machine, result.parameters) if on_device(result.parameters) else None
+    if device and device.kind != "CPU" and not device.shares_memory:
+        return False
     record = record_with_work(result)
     if record is None:
         return True

@@ -1,12 +1,12 @@
 """Roofs of a roofline: the peaks of arithmetic and the bandwidths of caches and memory that this run measured."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from steelyard.model import Attempt, Evaluation, Machine, Result, Scalar
 from steelyard.model.caches import MEMORY, WELL_BEYOND, WELL_INSIDE, capacities, level_of
-from steelyard.model.devices import on_device
+from steelyard.model.devices import find_device, name_device, on_device
 from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
@@ -14,18 +14,29 @@ from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.limits import is_above
 
 VECTORS, APART, SCALAR = "vectors", "vectors, not fused", "scalar"
+VECTOR = "vector"  # the kernel of a device that has no matrix units
+DeviceKey = tuple[str, Scalar]
 FIRST = "L1"  # its lines are not read before they are written; beyond it, bytes include write-allocate
 APART_FROM = 0.9  # of the fused peak: unfused operations above this share are no separate roof
 
 
 @dataclass(frozen=True)
 class Roof:
-    """A bound that was measured: flop/s of a "peak", or B/s of a "bandwidth", and the result that reached it."""
+    """A bound that was measured: flop/s of a "peak", or B/s of a "bandwidth", and the result that reached it.
+
+    `of` names the device whose roof it is; "" for the processors.
+    """
 
     kind: Literal["peak", "bandwidth"]
     name: str  # "vectors", "scalar" …; "memory", "L2" …
     value: float
     result: Result
+    of: str = ""
+
+    @property
+    def title(self) -> str:
+        """Returns the name with that of the device: 'memory of GPU 0 (CUDA)'."""
+        return f"{self.name} of {self.of}" if self.of else self.name
 
     def at(self, intensity: float) -> float:
         """Returns the greatest speed (flop/s) of a kernel with this intensity (flop/B)."""
@@ -40,7 +51,7 @@ def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
         r
         for r in evaluation.results
         if r.benchmark in names and threads_of(r, machine) == threads and "flops" in r.metrics and usable(r)
-        and r.parameters.get("precision", "double") == "double"
+        and r.parameters.get("precision", "double") == "double" and not on_device(r.parameters)
     ]  # fmt: skip
     scalar = [r for r in measured if _width(r) == "scalar"]
     wide = [r for r in measured if _width(r) != "scalar"]
@@ -68,7 +79,10 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     measured = [
         r
         for r in evaluation.results
-        if (r.benchmark, r.kernel) in kernels and usable(r) and threads_of(r, machine) == threads
+        if (r.benchmark, r.kernel) in kernels
+        and usable(r)
+        and threads_of(r, machine) == threads
+        and not on_device(r.parameters)
     ]
     sized = [(r, size) for r in measured if (size := working_set(r))]
     beyond = [r for r, size in sized if level_of(size, threads, machine) == MEMORY]
@@ -80,6 +94,37 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
         fitting = [(r, size) for r, size in sized if before < size <= WELL_INSIDE * capacity]
         inside = [r for r, size in fitting if size >= WELL_BEYOND * before] or [r for r, _ in fitting]
         yield from _roof(name, inside)
+
+
+def list_device_roofs(evaluation: Evaluation) -> dict[DeviceKey, tuple[Roof, ...]]:
+    """Returns the memory and the vectors of each device (door and number) of which this run measured both."""
+    loops = {(name, role.kernel) for name, role in playing(evaluation, Bandwidth)}
+    peaks_of = {name for name, _ in playing(evaluation, Peak)}
+    found: dict[DeviceKey, tuple[Roof, ...]] = {}
+    machine = evaluation.run.machine
+    results = [r for r in evaluation.results if usable(r) and on_device(r.parameters) and not is_processor(r, machine)]
+    for key in dict.fromkeys(key_of(r) for r in results):
+        mine = [r for r in results if key_of(r) == key and r.parameters.get("precision", "double") == "double"]
+        loop = [r for r in mine if (r.benchmark, r.kernel) in loops]
+        memory = _find_best(cases.select_greatest(loop, "elements"), "bandwidth")
+        vectors = _find_best([r for r in mine if r.benchmark in peaks_of and r.kernel == VECTOR], "flops")
+        if memory and vectors:
+            name = name_device(machine, vectors.parameters)
+            speed = memory.metrics["bandwidth"].value
+            found[key] = (Roof("bandwidth", MEMORY, speed, memory, name), replace(_peak(VECTORS, vectors), of=name))
+    return found
+
+
+def is_processor(result: Result, machine: Machine) -> bool:
+    """Returns whether the device of a case is the processor itself, behind OpenCL."""
+    device = find_device(machine, result.parameters)
+    return device is not None and device.kind == "CPU"
+
+
+def key_of(result: Result) -> DeviceKey:
+    """Returns the door and the number of the device that computes a case."""
+    given = result.parameters
+    return str(given.get("door", given.get("mode"))), given.get("device", 0)
 
 
 def _roof(name: str, results: Sequence[Result]) -> Iterator[Roof]:

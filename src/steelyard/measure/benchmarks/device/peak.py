@@ -27,7 +27,7 @@ from steelyard.measure.benchmarks.rates import per_second
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Result
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.machine import Device
-from steelyard.model.roles import Headline
+from steelyard.model.roles import Headline, Peak
 
 UNITS_FROM = {"double": 8.0, "tf32": 8.0, "half": 8.0, "bfloat16": 8.0, "fp8": 8.9}  # the first capability that has it
 LIBRARY = ("double", "single", "tf32", "half", "bfloat16")
@@ -65,6 +65,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 roles = (
+    Peak(),
     Headline(
         name="device_flops",
         title="Device: double precision",

@@ -29,7 +29,7 @@ from steelyard.measure.benchmarks.figures import against
 from steelyard.measure.benchmarks.rates import elapsed, per_second
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Result, Scalar
 from steelyard.model.figure import Axis, Figure, Mark
-from steelyard.model.roles import Headline
+from steelyard.model.roles import Bandwidth, Headline
 from steelyard.model.units import binary_size
 from steelyard.statistics.results import cases
 
@@ -79,6 +79,7 @@ def _is_large(result: Result) -> bool:
 
 
 roles = (
+    Bandwidth(kernel="triad"),
     Headline(
         name="device_triad",
         title="Device: Triad bandwidth",

@@ -9,10 +9,10 @@ from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.units import binary_size, quantity, significant
 from steelyard.model.words import joined
 from steelyard.show.report import doubtful_values, drawing, figures, side_traces, values
-from steelyard.show.report.axes import Json, text
+from steelyard.show.report.axes import Json, capital, text
 from steelyard.show.report.names import slug
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.roofline import OVER_CACHE, Place, Roofline, rooflines
+from steelyard.statistics.results.roofline import OVER_CACHE, Place, Roofline, device_rooflines, rooflines
 from steelyard.statistics.results.roofs import SCALAR, Roof, working_set
 from steelyard.statistics.validity.trust import doubtful
 
@@ -61,7 +61,7 @@ class Page:
 
 def data(evaluation: Evaluation) -> Page | None:
     """The page's data; None where no peak or no bandwidth was measured."""
-    lines = rooflines(evaluation)
+    lines = (*rooflines(evaluation), *device_rooflines(evaluation))
     if not lines:
         return None
     causes = tuple(finding.seen for finding in evaluation.findings if finding.rule == "roof")
@@ -71,12 +71,20 @@ def data(evaluation: Evaluation) -> Page | None:
 
 
 def _part(line: Roofline, names: tuple[str, ...], evaluation: Evaluation) -> Part:
-    many = "One thread" if line.threads == 1 else f"All processors together ({line.threads} threads)"
+    all_of_them = f"all processors together ({line.threads} threads)"
+    many = (
+        f"{line.device} and {all_of_them}"
+        if line.device
+        else "One thread"
+        if line.threads == 1
+        else capital(all_of_them)
+    )
+    title = f"Roofline: {many if line.device else f'{many[0].lower()}{many[1:]}'}"
     several = len({place.result.parameters.get("toolchain") for place in line.places}) > 1
     ordered = sorted(line.places, key=lambda place: (place.share is None, place.share or 0.0))
     return Part(
         many,
-        _draw_roofline(line, names, f"Roofline: {many[0].lower()}{many[1:]}", several),
+        _draw_roofline(line, names, title, several),
         tuple(_roof(roof) for roof in line.roofs),
         tuple(_row(place, evaluation, several) for place in ordered),
         _notes(line),
@@ -85,7 +93,11 @@ def _part(line: Roofline, names: tuple[str, ...], evaluation: Evaluation) -> Par
 
 def _roof(roof: Roof) -> tuple[str, str, str, Level]:
     unit = "flop/s" if roof.kind == "peak" else "B/s"
-    named = f"peak, {roof.name}" if roof.kind == "peak" else f"bandwidth of {_name_place(roof.name)}"
+    named = (
+        f"peak, {roof.title}"
+        if roof.kind == "peak"
+        else f"bandwidth of {_name_place(roof.name)}{f' of {roof.of}' if roof.of else ''}"
+    )
     size = working_set(roof.result)
     size_text = f", {binary_size(int(size))}" if size else ""
     by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{size_text}"
@@ -96,7 +108,7 @@ def _roof(roof: Roof) -> tuple[str, str, str, Level]:
 
 def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
     result, roof = place.result, place.roof
-    bound = ("not measured", "") if roof is None else (roof.name, quantity(place.bound, "flop/s"))
+    bound = ("not measured", "") if roof is None else (roof.title, quantity(place.bound, "flop/s"))
     return Row(
         name=called(place, several),
         anchor=slug(result.benchmark) if result.benchmark in evaluation.benchmarks else "",
@@ -125,7 +137,12 @@ def _name_place(level: str) -> str:
 
 def _notes(line: Roofline) -> tuple[str, ...]:
     notes = []
-    if line.threads > 1:
+    if line.device:
+        notes.append(
+            f"The roofs of {line.device} are those of its memory and of its vectors in double precision. A kernel whose data "
+            "fit into its last cache can be faster than its memory, and matrix units can be faster than its vectors."
+        )
+    elif line.threads > 1:
         notes.append(
             "Steelyard measures the bandwidth of the caches with one thread only, and does not guess it for several "
             "threads. A kernel with its data in a cache therefore has no roof here. The exception is a kernel "
@@ -153,11 +170,12 @@ def _notes(line: Roofline) -> tuple[str, ...]:
 def _draw_roofline(line: Roofline, names: tuple[str, ...], title: str, several: bool) -> drawing.Drawn:
     figure = _figure(line, title)
     levels = [values.level(place.result) for place in line.places]
-    rows = tuple((roof.name, *(quantity(roof.at(x), "flop/s") for x in _find_extent(line))) for roof in line.roofs)
+    rows = tuple((roof.title, *(quantity(roof.at(x), "flop/s") for x in _find_extent(line))) for roof in line.roofs)
     left, right = (f"{significant(x)} flop/B" for x in _find_extent(line))
     plot = _plot(figure, line, names, several)
     headings, notes = ("Roof", f"at {left}", f"at {right}"), doubtful_values.notes(levels, "kernels", "lines")
-    return drawing.with_plot(f"roofline-figure-{line.threads}", figure, plot, headings, rows, notes)
+    anchor = f"roofline-figure-{slug(line.device) if line.device else line.threads}"
+    return drawing.with_plot(anchor, figure, plot, headings, rows, notes)
 
 
 def _figure(line: Roofline, title: str) -> Figure:
@@ -167,9 +185,9 @@ def _figure(line: Roofline, title: str) -> Figure:
     beyond = any(place.intensity > edge for place in line.places)
     roofs = []
     for roof in line.roofs:
-        end = high if roof.kind == "peak" else min(high, _find_highest_peak(line) / roof.value)
+        end = high if roof.kind == "peak" else min(high, _find_highest_peak(line, roof.of) / roof.value)
         start = low if roof.kind == "bandwidth" else max(low, _ridge(line, roof))
-        roofs.append(Series(roof.name, (start, end), (roof.at(start), roof.at(end))))
+        roofs.append(Series(roof.title, (start, end), (roof.at(start), roof.at(end))))
     kernels = []
     for benchmark in dict.fromkeys(place.result.benchmark for place in line.places):
         places = [place for place in line.places if place.result.benchmark == benchmark]
@@ -207,7 +225,12 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
     for trace in plot["data"][:count]:
         trace |= {"mode": "lines", "showlegend": False, "hoverinfo": "skip", "meta": {"colour": _INK}}
         trace.pop("hovertemplate")
-        trace["line"] = {"width": 1.6, "dash": "dash" if trace["name"].startswith(SCALAR) else "solid"}
+        dashes = (
+            "dash"
+            if trace["name"].startswith(SCALAR) or (line.device and line.device not in trace["name"])
+            else "solid"
+        )
+        trace["line"] = {"width": 1.6, "dash": dashes}
     for trace, series in zip(plot["data"][count:], figure.series[count:], strict=True):
         number = names.index(series.name)
         places = [place for place in line.places if place.result.benchmark == series.name]
@@ -235,13 +258,14 @@ def _find_extent(line: Roofline) -> tuple[float, float]:
     return min([*intensities, 0.08]) / 4, min(max([*intensities, ridge]) * 2.5, ridge * FAR)
 
 
-def _find_highest_peak(line: Roofline) -> float:
-    return max(roof.value for roof in line.roofs if roof.kind == "peak")
+def _find_highest_peak(line: Roofline, of: str | None = None) -> float:
+    """The highest peak of all, or of one device ("": of the processors)."""
+    return max(roof.value for roof in line.roofs if roof.kind == "peak" and of in (None, roof.of))
 
 
 def _ridge(line: Roofline, peak: Roof) -> float:
     """Where the fastest bandwidth reaches the peak: left of it the peak bounds nothing."""
-    return peak.value / max(roof.value for roof in line.roofs if roof.kind == "bandwidth")
+    return peak.value / max(roof.value for roof in line.roofs if roof.kind == "bandwidth" and roof.of == peak.of)
 
 
 def _labels(line: Roofline) -> list[Json]:
@@ -253,11 +277,11 @@ def _labels(line: Roofline) -> list[Json]:
     for number, roof in enumerate(sloping):
         close = number > 0 and sloping[number - 1].value < CLOSE * roof.value
         at = at + 0.17 * span if close else math.log10(low) + 0.02 * span
-        words = f"{roof.name} {quantity(roof.value, 'B/s')}"
+        words = f"{roof.title} {quantity(roof.value, 'B/s')}"
         notes.append(_label(words, at, math.log10(roof.value) + at) | {"name": "slope", "xanchor": "left"})
     for roof in line.roofs:
         if roof.kind == "peak":
-            words = f"{roof.name} {quantity(roof.value, 'flop/s')}"
+            words = f"{roof.title} {quantity(roof.value, 'flop/s')}"
             notes.append(_label(words, math.log10(high), math.log10(roof.value)) | {"name": "roof", "xanchor": "right"})
     return notes
 
