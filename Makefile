@@ -7,7 +7,7 @@ PRESET ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all test-core test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser test-versions audit constraints packages selfcheck bench lint format docs clean
+.PHONY: help run test test-all test-core test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser test-versions audit constraints packages release selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,10 +99,13 @@ test-versions: $(VENV)/.lint  ## the tests of what we call in other packages, wi
 audit: $(VENV)/.lint  ## search for known vulnerabilities of the packages in constraints.txt
 	$(BIN)/python tests/versions/audit.py
 
-# What builds the package and what audits it stand in no extra.
+# What builds the package, audits it and lists its parts stands in no extra.
 constraints: $(VENV)/.lint  ## renew constraints.txt: the newest versions within pyproject.toml; run `make test-all` before you commit it
-	printf '%s\n' hatchling editables pip-audit | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	printf '%s\n' hatchling hatch-fancy-pypi-readme editables pip-audit cyclonedx-bom | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	  --all-extras --no-annotate --custom-compile-command "make constraints" --upgrade -o constraints.txt pyproject.toml -
+
+release: $(VENV)/.lint  ## build the release of the last commit into dist/: archive, wheel, its packages (CycloneDX), changes, checksums
+	$(BIN)/python release/build_release.py
 
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck

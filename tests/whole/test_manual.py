@@ -1,14 +1,8 @@
 """`steelyard help`: each page of the manual can be read without the repository, also from an installed wheel."""
 
-import subprocess
-import sys
-import zipfile
-from pathlib import Path
-
 import pytest
 from typer.testing import CliRunner
 
-from folders import ROOT
 from steelyard.errors import UsageError
 from steelyard.show.command_line import manual
 from steelyard.show.command_line.cli import app
@@ -44,18 +38,3 @@ def test_a_command_without_a_page_has_its_help() -> None:
 def test_an_unknown_topic_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="no page and no command 'improt'. Did you mean 'import'"):
         raise CliRunner().invoke(app, ["help", "improt"]).exception
-
-
-@pytest.mark.long
-def test_the_wheel_has_the_pages(tmp_path: Path) -> None:
-    uv = Path(sys.executable).with_name("uv")
-    if not uv.exists():
-        pytest.skip("uv, which builds the wheel, is installed with the tools of `make lint`")
-    done = subprocess.run(
-        [uv, "build", "--wheel", "-o", tmp_path, "."], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("*.whl")
-    names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"steelyard/docs/import.md", "steelyard/docs/benchmarks/memory.stream.md", "steelyard/__main__.py"} <= names
-    assert not any(name.startswith(("src/", "docs/", "tests/")) for name in names)
