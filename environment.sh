@@ -21,6 +21,15 @@ check_python() {
   esac
 }
 
+# A run ends without one, so nobody waits for pip before it says so. The names are those that a run searches for.
+check_compiler() {
+  for name in g++ clang++ icpx nvc++ armclang++ c++; do command -v "$name" >/dev/null && return; done
+  for how in "apt-get install g++" "dnf install gcc-c++" "zypper install gcc-c++" "pacman -S gcc" "apk add g++" "g++ 11 or later"; do
+    command -v "${how%% *}" >/dev/null && break
+  done
+  fail "There is no C++ compiler on this machine. Install one: $how. On a cluster, load a module first: module load gcc"
+}
+
 # A folder that we make ourselves may be removed again; one that was there before may not.
 make_folder() {
   if [ -e "$VENV/.installing" ] && [ -e "$VENV/.ours" ]; then rm -rf "$VENV"; fi
@@ -121,6 +130,7 @@ esac
 
 new= building=
 check_python
+[ "$1" = lint ] || check_compiler
 for signal in INT TERM HUP; do trap "interrupted $signal" "$signal"; done
 make_folder
 make_environment

@@ -256,6 +256,8 @@ def test_modules_that_only_root_can_read_are_unknown() -> None:
         ("Debian GNU/Linux 12 (bookworm)", "sudo apt-get install g++"),
         ("Rocky Linux 9.4 (Blue Onyx)", "sudo dnf install gcc-c++"),
         ("openSUSE Leap 15.6", "sudo zypper install gcc-c++"),
+        ("Alpine Linux v3.22", "sudo apk add g++"),
+        ("Arch Linux", "sudo pacman -S gcc"),
         ("Something of our own", ""),
     ],
 )

@@ -1,6 +1,7 @@
 """The commands that messages and pages print to install what is missing: they name no package of a stranger, and work."""
 
 import importlib.util
+import platform
 import re
 import shlex
 import shutil
@@ -14,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from folders import ROOT
-from steelyard.errors import SteelyardError, UsageError
-from steelyard.measure.build import resolve_mpi
+from steelyard.errors import MachineFailed, SteelyardError, UsageError
+from steelyard.measure.build import resolve, resolve_mpi
 from steelyard.model import Machine, Tool
 from steelyard.power import broker, stores
-from steelyard.system.installation import install_command, install_extra
+from steelyard.system.installation import install_command, install_extra, suggest_package
 from steelyard.whatif import otf2
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -85,6 +86,33 @@ def test_no_page_and_no_message_names_the_package_in_an_index() -> None:
     extras = {e for path in places for e in re.findall(r"install -e '\.\[(\w+)\]'", path.read_text("utf-8"))}
     assert extras
     assert extras <= EXTRAS.keys()
+
+
+@pytest.mark.parametrize(
+    ("release", "compiler", "mpi"),
+    [
+        ({"ID": "debian"}, "apt-get install g++", "apt-get install libopenmpi-dev"),
+        ({"ID": "pop", "ID_LIKE": "ubuntu debian"}, "apt-get install g++", "apt-get install libopenmpi-dev"),
+        ({"ID": "almalinux", "ID_LIKE": "rhel centos fedora"}, "dnf install gcc-c++", "dnf install openmpi-devel"),
+        ({"ID": "opensuse-leap", "ID_LIKE": "suse opensuse"}, "zypper install gcc-c++", ""),
+        ({"ID": "alpine"}, "apk add g++", "apk add openmpi-dev"),
+        ({"ID": "endeavouros", "ID_LIKE": "arch"}, "pacman -S gcc", "pacman -S openmpi"),
+        ({"ID": "nixos"}, "", ""),
+        (None, "", ""),
+    ],
+)
+def test_the_package_of_this_distribution_is_named(
+    release: dict[str, str] | None, compiler: str, mpi: str, here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read() -> dict[str, str]:
+        if release is None:
+            raise OSError("no such file")
+        return release
+
+    monkeypatch.setattr(platform, "freedesktop_os_release", read)
+    assert (suggest_package("compiler"), suggest_package("mpi")) == (compiler, mpi)
+    with pytest.raises(MachineFailed, match=re.escape(f"Install one: {compiler or 'g++ 11 or later'}")):
+        resolve("gcc", replace(here, compilers=()))
 
 
 def wheel(site: Path, name: str, version: str, *programs: str) -> None:

@@ -102,6 +102,19 @@ def test_programs_are_compiled_while_pip_installs_the_rest(checkout: Path) -> No
     assert len(asked(checkout, "-m steelyard")) == 1, "tests compile what they need"
 
 
+def test_a_missing_compiler_is_named_before_anything_is_installed(checkout: Path, tmp_path: Path) -> None:
+    """Only the programs that the set-up needs, and the installer of a distribution, are on its path."""
+    few = tmp_path / "few"
+    few.mkdir()
+    for name in ("sh", "make", "mkdir", "ls", "rm", "cp", "grep", "tail", "cut", "cat", "chmod", "sleep"):
+        (few / name).symlink_to(str(shutil.which(name)))
+    (few / "zypper").symlink_to("/bin/true")
+    answer = make(checkout, "run", PATH=f"{checkout.parent / 'programs'}:{few}")
+    assert "no C++ compiler on this machine. Install one: zypper install gcc-c++" in sentence(answer)
+    assert pips(checkout) == 0
+    assert not (checkout / ".venv").exists()
+
+
 def test_a_set_up_is_made_once(checkout: Path) -> None:
     for _ in range(2):
         answer = make(checkout, "run")

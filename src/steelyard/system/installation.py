@@ -1,14 +1,43 @@
-"""The command that installs a Python package beside this Steelyard, which is in no package index."""
+"""The commands that install what is missing: a Python package beside this Steelyard, or a package of the distribution."""
 
 import importlib.util
+import platform
 import re
 import shlex
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Literal
 
 from steelyard.system.starts import find_program, python_command
+
+# What distributions call themselves, their installer, and the names of a C++ compiler and of an MPI with its headers.
+_DISTRIBUTIONS = (
+    (("debian", "ubuntu", "mint", "raspbian"), "apt-get install", {"compiler": "g++", "mpi": "libopenmpi-dev"}),
+    (
+        ("fedora", "red hat", "rhel", "rocky", "alma", "centos", "amazon", "oracle", "openeuler"),
+        "dnf install",
+        {"compiler": "gcc-c++", "mpi": "openmpi-devel"},
+    ),
+    (("suse",), "zypper install", {"compiler": "gcc-c++"}),
+    (("arch", "manjaro"), "pacman -S", {"compiler": "gcc", "mpi": "openmpi"}),
+    (("alpine",), "apk add", {"compiler": "g++", "mpi": "openmpi-dev"}),
+)
+
+
+def suggest_package(what: Literal["compiler", "mpi"], distribution: str | None = None) -> str:
+    """Returns the command of root that installs `what` on a distribution (default: on this one); "" if it is unknown."""
+    if distribution is None:
+        try:
+            release = platform.freedesktop_os_release()
+        except OSError:
+            return ""
+        distribution = " ".join(release.get(key, "") for key in ("ID", "ID_LIKE", "PRETTY_NAME"))
+    for words, command, packages in _DISTRIBUTIONS:
+        if what in packages and any(word in distribution.lower() for word in words):
+            return f"{command} {packages[what]}"
+    return ""
 
 
 def install_command(*packages: str, python: Path | None = None) -> str:

@@ -19,7 +19,7 @@ from steelyard.measure.mpi import flavours
 from steelyard.model import Tool
 from steelyard.system import files, signals, user_cache
 from steelyard.system.answers import NoAnswer
-from steelyard.system.installation import install_command
+from steelyard.system.installation import install_command, suggest_package
 from steelyard.system.starts import python_command, start_program
 
 _FULL = re.compile(r"No space left on device|Errno 28\b|Disk quota exceeded|Errno 122\b")
@@ -206,6 +206,6 @@ def _asked(folder: Path) -> Tool:
             f"The package in '{folder}' does not contain mpicxx, so no program can be compiled with it."
         )
     raise MachineFailed(
-        f"The mpicxx of the package in '{folder}' cannot compile a program. It needs a C++ compiler of the system: apt-get "
-        "install g++  (or: dnf install gcc-c++). Then install the MPI again."
+        f"The mpicxx of the package in '{folder}' cannot compile a program. It needs a C++ compiler of the system: "
+        f"{suggest_package('compiler') or 'g++ or clang++'}. Then install the MPI again."
     )

@@ -14,7 +14,7 @@ from steelyard.measure.mpi import HOW_TO_INSTALL, flavours
 from steelyard.model import Machine, Tool, Toolchain
 from steelyard.system.answers import Hangs
 from steelyard.system.files import is_file
-from steelyard.system.installation import owners
+from steelyard.system.installation import owners, suggest_package
 from steelyard.system.starts import find_program
 
 # Flags that users choose for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
@@ -52,9 +52,8 @@ def resolve(text: str, machine: Machine, named: bool = False) -> Toolchain:
     if meant:  # of a family the first that is new enough, since an old one may stand before it
         return _require_new_enough(next((t for t in meant if not _is_too_old(_toolchain(t, ""))), meant[0]), flags)
     if not machine.compilers and (wanted in FAMILIES or not named):
-        raise MachineFailed(
-            "There is no C++ compiler on this machine. Install one, for example: apt-get install g++  (or: dnf install gcc-c++)"
-        )
+        how = suggest_package("compiler") or "g++ 11 or later, or clang++ 14 or later"
+        raise MachineFailed(f"There is no C++ compiler on this machine. Install one: {how}")
     if named and (compiler := named_compiler.find(wanted, machine)):
         return _require_new_enough(compiler, flags)
     names = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {
@@ -132,7 +131,7 @@ def _require_new_enough(tool: Tool, flags: str) -> Toolchain:
         family, _, version = toolchain.name.partition("-")
         raise MachineFailed(
             f"The compiler {tool.path} is {family} {version.partition('+')[0]}, but Steelyard needs {family} {LEAST[family]} "
-            "or later (for C++20). Install a newer compiler; the old one can stay. For example: apt-get install "
+            "or later (for C++20). Install a newer compiler; the old one can stay. For example, on Debian: apt-get install "
             f"g++-{LEAST['gcc'] + 1}"
         )
     return toolchain

@@ -11,8 +11,9 @@ from typing import Literal
 from steelyard.errors import MachineFailed
 from steelyard.model import Host, Setting, Tool
 from steelyard.model.declarations import declared
+from steelyard.system.installation import suggest_package
 
-HOW_TO_INSTALL = "Install one: apt-get install libopenmpi-dev, or: steelyard mpi install openmpi"
+HOW_TO_INSTALL = f"Install one: {suggest_package('mpi') or 'with its headers'}, or: steelyard mpi install openmpi"
 GROUP = "steelyard.mpi"  # the entry point by which another package adds a flavour
 # Any MPI may read the variables of launchers and of the libraries below it. Those that identify a job are left out.
 _LIBRARIES = "FI|UCX|UCC|PSM[23]?|HCOLL|SHARP_COLL|MXM|ROMIO|SHMEM|SMA|RDMAV|MLX[45]|CXIL?|HFI"

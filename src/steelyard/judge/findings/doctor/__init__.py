@@ -11,18 +11,11 @@ from steelyard.measure import mpi
 from steelyard.measure.machine.files import natural
 from steelyard.model import Machine
 from steelyard.model.mpi_settings import ENVIRONMENT, describe_source
+from steelyard.system.installation import suggest_package
 
 __all__ = ["MPI_SETTINGS", "Advice", "examine"]
 
 MPI_SETTINGS = "MPI settings"  # the name of the advice on what steers the MPIs
-
-_INSTALL = (
-    (("debian", "ubuntu", "mint"), "sudo apt-get install g++"),
-    (("fedora", "red hat", "rocky", "alma", "centos", "amazon", "oracle"), "sudo dnf install gcc-c++"),
-    (("suse",), "sudo zypper install gcc-c++"),
-    (("arch", "manjaro"), "sudo pacman -S gcc"),
-    (("alpine",), "sudo apk add g++"),
-)
 
 
 def compiler(machine: Machine) -> Advice:
@@ -31,11 +24,10 @@ def compiler(machine: Machine) -> Advice:
     if machine.compilers:
         versions = "; ".join(f"{tool.name}: {tool.version}" for tool in machine.compilers)
         return Advice("compiler", "fine", f"{versions}.", why)
-    distribution = (machine.setting("distribution").value or "").lower()
-    command = next((command for words, command in _INSTALL if any(word in distribution for word in words)), "")
+    command = suggest_package("compiler", machine.setting("distribution").value or "")
     remedy = "Install g++ 11 or later, or clang++ 14 or later. On a cluster, load a module: module load gcc."
     state = "There is no C++ compiler in PATH (searched: g++, clang++, icpx, nvc++, armclang++, c++)."
-    return Advice("compiler", "serious", state, why, remedy, command, root=bool(command))
+    return Advice("compiler", "serious", state, why, remedy, command and f"sudo {command}", root=bool(command))
 
 
 def clock_source(machine: Machine) -> Advice:
