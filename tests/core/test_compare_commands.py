@@ -64,12 +64,17 @@ def test_the_answer_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> Non
     slow, fast = f"{sys.executable} -S -c 'import time; time.sleep(0.2)'", "true"
     assert cli.run_and_explain(lambda: cli.app([*words, "--", slow, fast])) == 0
     assert capsys.readouterr().out.startswith("true is faster than ")
+    strict = [*words, "--fail-on-slower", "--"]
+    assert [
+        cli.run_and_explain(lambda order=order: cli.app([*strict, *order])) for order in ((slow, fast), (fast, slow))
+    ] == [0, 1]
+    capsys.readouterr()
     assert cli.run_and_explain(lambda: cli.app([*words, "--json", "--", "true", "true"])) == 0
     found = read_output("compare", capsys.readouterr().out)
     assert (found["pairs"], len(found["runs"]["second"])) == (10, 10)
     assert cli.run_and_explain(lambda: cli.app(["compare", "--", "true", "a 'b"])) == 2
     assert "Put the whole command into quotes" in capsys.readouterr().err
-    for option in (["--markdown"], ["--fail-on-slower"], ["--only", "memory"], ["--all"], ["--price", "a=1/h"]):
+    for option in (["--markdown"], ["--only", "memory"], ["--all"], ["--price", "a=1/h"]):
         capsys.readouterr()
         assert cli.run_and_explain(lambda option=option: cli.app(["compare", *option, "--", "true", "true"])) == 2
         assert f"{option[0]} applies to runs, and not to two commands" in capsys.readouterr().err

@@ -31,7 +31,9 @@ from steelyard.show.command_line.options import (
 )
 
 PLACE = 100
-OF_COMMANDS = ("names", "groups", "rounds", "seed", "json_", "quiet")  # parameters that two commands after -- have
+OF_COMMANDS = (  # parameters that two commands after -- have
+    "names", "groups", "rounds", "seed", "json_", "quiet", "fail_on_slower",
+)  # fmt: skip
 NO_DOCUMENT = ("--all", "--json", "--in-turn", "--equal-time")
 Document = Literal["markdown", "latex", "csv"]
 ComparisonForm = output_forms.Form | Document
@@ -110,7 +112,9 @@ def command(
     fail_on_slower: Annotated[
         bool,
         output_option(
-            "--fail-on-slower", help="Exit with code 1 if an undisturbed case is certainly slower than in the baseline."
+            "--fail-on-slower",
+            help="Exit with code 1 if an undisturbed case is certainly slower than in the baseline, or the second command "
+            "than the first.",
         ),
     ] = False,
 ) -> None:
@@ -136,7 +140,7 @@ def command(
                 "Put each command into quotes: steelyard compare -- ./old './new -n 2'"
             )
         _expect_options_of_commands(context)
-        _compare_commands(given[0], given[1], rounds, seed, json_, quiet)
+        _compare_commands(given[0], given[1], rounds, seed, json_, quiet, fail_on_slower)
         return
     form = output_forms.choose_form(all_, json_)
     document = _choose_document(
@@ -323,7 +327,9 @@ def _expect_options_of_commands(context: typer.Context) -> None:
             raise UsageError(f"{parameter.opts[0]} applies to runs, and not to two commands after --. Omit it.")
 
 
-def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: bool, quiet: bool) -> None:
+def _compare_commands(
+    first: str, second: str, rounds: int, seed: int, as_json: bool, quiet: bool, fail_on_slower: bool
+) -> None:
     import shlex
     import sys
 
@@ -350,3 +356,5 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     command_comparison.show(commands, measures, timings, as_json)
     if timings.interrupted:
         print(f"{len(timings.first)} of {rounds} pairs of runs were measured.", file=sys.stderr)
+    if fail_on_slower and any((m.name, m.comparison.call) == ("time", "SLOWER") for m in measures):
+        raise typer.Exit(1)
