@@ -7,7 +7,7 @@ PRESET ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all test-core test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser test-versions audit constraints packages release selfcheck bench lint format docs clean
+.PHONY: help run test test-all test-core test-machine test-long test-attack test-opencl test-fresh test-install test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser test-versions audit constraints packages release bundle selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ packages:  ## install the Debian packages that the suites below need (root)
 
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
+
+# Two minutes; the other ways differ in the installer. Empty for each way on Debian 12 and 13.
+INSTALL ?= bundle bookworm
+test-install: $(VENV)/.lint  ## install the wheel on a bare Debian up to the first screen (root; INSTALL='pip pipx uvx bundle bookworm trixie')
+	$(BIN)/python tests/fresh/install_ways.py $(INSTALL)
 
 test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, Prometheus, SimGrid, HPCC, LAMMPS, GROMACS and Quantum ESPRESSO, and as root (installed where it may)
 	@$(call get,$(SITE))
@@ -106,6 +111,9 @@ constraints: $(VENV)/.lint  ## renew constraints.txt: the newest versions within
 
 release: $(VENV)/.lint  ## build the release of the last commit into dist/: archive, wheel, its packages (CycloneDX), changes, checksums
 	$(BIN)/python release/build_release.py
+
+bundle: $(VENV)/.lint  ## pack all wheels for machines without a network into dist/ (VERSIONS='3.11 3.13' for several Pythons)
+	$(BIN)/python release/bundle.py $(VERSIONS)
 
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck

@@ -35,6 +35,7 @@ SHARED = (
     "test-versions",
     "test-core",
     "test-site",
+    "test-install",
     "test-numa",
     "test-fuzz",
     "test-opencl",

@@ -18,4 +18,5 @@ ln -s /proc/self/fd "$root/dev/fd"
 ln -s /proc/self/fd/0 "$root/dev/stdin"
 ln -s /proc/self/fd/1 "$root/dev/stdout"
 ln -s /proc/self/fd/2 "$root/dev/stderr"
+ip link set lo up 2>/dev/null || : # where it has no network, it has its loopback still
 exec chroot --userspec=1000:1000 --groups= "$root" /usr/bin/env -i "$@"

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -63,9 +63,15 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def clone_here(root: Path) -> None:
+    """Puts a clean clone of HEAD where the commands of the README expect it."""
+    with step("a clean clone of HEAD"):
+        clone(root / HERE.lstrip("/"))
+
+
 @contextmanager
-def machine(suite: str = bare.SUITE) -> Iterator[Path]:
-    """A bare machine with the clone; gone afterwards."""
+def machine(suite: str = bare.SUITE, fill: Callable[[Path], None] = clone_here) -> Iterator[Path]:
+    """A bare machine that `fill` has given what its user needs; gone afterwards."""
     bare.cache().mkdir(parents=True, exist_ok=True)
     with step("the bare machine's archive"):
         packed = bare.archive(suite)
@@ -75,9 +81,9 @@ def machine(suite: str = bare.SUITE) -> Iterator[Path]:
         held = os.open(folder, os.O_RDONLY)
         fcntl.flock(held, fcntl.LOCK_EX)
         root = folder / "root"
-        with step("unpacking it, and a clean clone of HEAD"):
+        with step("unpacking it"):
             bare.unpack(packed, root)
-            clone(root / HERE.lstrip("/"))
+        fill(root)
         yield root
     finally:
         remove(folder)
@@ -116,8 +122,11 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def inside(root: Path, command: str) -> int:
-    """The exit code of a command, typed in the clone by the machine's user. Ends with all its processes, however it ends."""
+def inside(root: Path, command: str, folder: str = HERE, separate: Sequence[str] = ()) -> int:
+    """Returns the exit code of a command, typed in `folder` by the machine's user. Ends with all its processes, however it ends.
+
+    `separate` are further namespaces by the options of unshare, such as "--net" for a machine without a network.
+    """
     variables = {
         "HOME": "/home/user",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -125,8 +134,8 @@ def inside(root: Path, command: str) -> int:
         **bare.pip_variables(),
     }
     enter = ["sh", str(Path(__file__).with_name("enter.sh")), str(root), *(f"{k}={v}" for k, v in variables.items())]
-    spaces = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"]
-    running = subprocess.Popen([*spaces, *enter, "sh", "-c", f"cd {HERE} && {command}"], stdin=subprocess.DEVNULL)
+    spaces = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", *separate]
+    running = subprocess.Popen([*spaces, *enter, "sh", "-c", f"cd {folder} && {command}"], stdin=subprocess.DEVNULL)
     try:
         return running.wait()
     except BaseException:

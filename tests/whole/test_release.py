@@ -1,4 +1,4 @@
-"""`make release`: what a wheel holds and says, and what stands beside it."""
+"""`make release`: what a wheel holds and says, and what stands beside it. `make test-install` installs such a wheel."""
 
 import email
 import json
