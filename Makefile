@@ -49,9 +49,9 @@ packages:  ## install the Debian packages that the suites below need (root)
 test-fresh:  ## the README's two commands on a bare Debian, by an ordinary user (root; FRESH=run or FRESH=test for one of them)
 	$(PYTHON) tests/fresh/first_hour.py $(FRESH)
 
-# Two minutes; the other ways differ in the installer. Empty for each way on Debian 12 and 13.
+# Two minutes; the other ways differ in the installer. Empty for each way on Debian 12 and 13, and the recipes.
 INSTALL ?= bundle bookworm
-test-install: $(VENV)/.lint  ## install the wheel on a bare Debian up to the first screen (root; INSTALL='pip pipx uvx bundle bookworm trixie')
+test-install: $(VENV)/.lint  ## install the wheel on a bare Debian up to the first screen (root; INSTALL='pip pipx uvx bundle recipes bookworm trixie')
 	$(BIN)/python tests/fresh/install_ways.py $(INSTALL)
 
 test-site: $(VENV)/.test  ## the tests that a bare machine skips: with Debian's Open MPI, OpenBLAS, FFTW, OpenIPMI, Mosquitto, Prometheus, SimGrid, HPCC, LAMMPS, GROMACS and Quantum ESPRESSO, and as root (installed where it may)

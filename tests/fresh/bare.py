@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 # What the README says that it needs, and the certificates without which nothing comes from PyPI.
@@ -31,15 +32,15 @@ def cache() -> Path:
     return (Path(own) if own else usual) / "tests"
 
 
-def recipe(suite: str) -> str:
+def recipe(suite: str, packages: Sequence[str] = PACKAGES) -> str:
     """Of all that the archive depends on: another recipe, another archive."""
-    words = (suite, VARIANT, *PACKAGES, USER, platform.machine())
+    words = (suite, VARIANT, *packages, USER, platform.machine())
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
 
 
-def archive(suite: str = SUITE) -> Path:
-    """The archive of the bare machine; makes it where there is none. Raises Missing."""
-    kept = cache() / f"bare-{suite}-{recipe(suite)}.tar"
+def archive(suite: str = SUITE, packages: Sequence[str] = PACKAGES, kind: str = "bare") -> Path:
+    """The archive of the bare machine; makes it where there is none. Raises Missing. The newest one of a kind is kept."""
+    kept = cache() / f"{kind}-{suite}-{recipe(suite, packages)}.tar"
     if kept.exists():
         return kept
     cache().mkdir(parents=True, exist_ok=True)
@@ -48,7 +49,7 @@ def archive(suite: str = SUITE) -> Path:
     with tempfile.TemporaryDirectory(prefix="making-", dir=cache()) as folder:
         root, packed = Path(folder, "root"), Path(folder, "bare.tar")
         said = Path(folder, "debootstrap.log")
-        options = [f"--variant={VARIANT}", f"--include={','.join(PACKAGES)}"]
+        options = [f"--variant={VARIANT}", *([f"--include={','.join(packages)}"] if packages else [])]
         # An older debootstrap does not know the name of a later suite. All are made as sid is.
         command = [_debootstrap(), *options, suite, root, mirror(), SCRIPTS / "sid"]
         with said.open("w") as log:
@@ -61,7 +62,7 @@ def archive(suite: str = SUITE) -> Path:
                 file.write(line)
         shutil.rmtree(root / "var/cache/apt/archives", ignore_errors=True)
         subprocess.run(["tar", "-C", root, "-cf", packed, "."], check=True)
-        for old in cache().glob(f"bare-{suite}-*.tar"):
+        for old in cache().glob(f"{kind}-{suite}-*.tar"):
             old.unlink()
         packed.rename(kept)
     return kept

@@ -1,4 +1,6 @@
-"""Each way to install the wheel, on a bare Debian, by an ordinary user: python3 tests/fresh/instWAYS.py [WAY …] [SUITE …].
+"""Each way to install the wheel, on a bare Debian, by an ordinary user: python3 tests/fresh/install_ways.py [WAY …] [SUITE …].
+
+`recipes` is a way, too: it carries out the recipes for containers and CI.
 
 From an empty home to the first screen: minutes and megabytes of each way. The bundle is installed without a network. Then the
 sentence of a machine without a compiler. Needs root and uv: make test-install. Ends with 1 if a way failed, with 4 where no bare
@@ -18,6 +20,7 @@ from pathlib import Path
 
 import bare
 import first_hour
+import recipe_trials
 
 sys.path.insert(0, str(first_hour.ROOT / "release"))
 import build_release
@@ -96,10 +99,13 @@ def carry_out(suites: Sequence[str], ways: Sequence[str]) -> dict[str, str]:
         files, source = Path(folder, "files"), Path(folder, "source")
         source.mkdir()
         build_release.export(source)
-        build_release.build(source, files)
+        wheel = build_release.build(source, files)
+        if "recipes" in ways:
+            results |= recipe_trials.carry_out(source, wheel)
+            ways = [way for way in ways if way in WAYS]
         if "bundle" in ways:
             bundle.pack([PYTHONS[suite] for suite in suites], files)
-        for suite in suites:
+        for suite in suites if ways else ():
             with first_hour.machine(suite, fill=lambda root: None) as root:
                 for way in ways:
                     print(f"\nfresh: {suite}, {way}: {WAYS[way].command}", flush=True)
@@ -112,10 +118,11 @@ def carry_out(suites: Sequence[str], ways: Sequence[str]) -> dict[str, str]:
 def main(words: list[str]) -> int:
     """Tries the named ways and Debians; without words, all of them."""
     signal.signal(signal.SIGTERM, first_hour.stop)
+    all_ways = ("recipes", *WAYS)
     suites = [w for w in words if w in PYTHONS] or list(PYTHONS)
-    ways = [w for w in WAYS if w in words] or list(WAYS)
-    if unknown := [w for w in words if w not in (*PYTHONS, *WAYS)]:
-        print(f"fresh: '{unknown[0]}' is not one of {', '.join((*WAYS, *PYTHONS))}.", file=sys.stderr)
+    ways = [w for w in all_ways if w in words] or list(all_ways)
+    if unknown := [w for w in words if w not in (*PYTHONS, *all_ways)]:
+        print(f"fresh: '{unknown[0]}' is not one of {', '.join((*all_ways, *PYTHONS))}.", file=sys.stderr)
         return 2
     try:
         if os.geteuid() != 0:
