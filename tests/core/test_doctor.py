@@ -36,6 +36,7 @@ QUIET = {
     "cpu_quota": "none",
     "memory_limit": "none",
     "online_cpus": "0-7",
+    "container": "none",
     "distribution": "Debian GNU/Linux 12 (bookworm)",
 }
 
@@ -248,6 +249,17 @@ def test_modules_that_only_root_can_read_are_unknown() -> None:
     assert found.command == 'sudo "$(command -v steelyard)" doctor'
     bare = advice(replace(quiet_machine(), modules=()), "memory channels")
     assert (bare.level, bare.command) == ("unknown", "")
+
+
+@pytest.mark.parametrize(
+    ("container", "seen"),
+    [("Docker", "runs in a container (Docker)."), ("unnamed", "runs in a container."), ("none", "does not run in a")],
+)
+def test_a_container_is_named_with_what_it_hides(container: str, seen: str) -> None:
+    found = advice(replace(quiet_machine(container=container), modules=()), "container")
+    assert seen in found.seen
+    assert found.level == ("fine" if container == "none" else "notice")
+    assert ("The memory modules are hidden" in found.seen) == (container != "none")
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import report_fixture
 from scripts import write_script
 from steelyard.errors import UsageError
 from steelyard.measure.machine import describe
 from steelyard.measure.machine.cgroups import read_allowance
+from steelyard.measure.machine.containers import read_container
 from steelyard.measure.machine.cpulist import format_cpu_list, parse_cpu_list
 from steelyard.measure.machine.files import KernelFiles
 from steelyard.measure.machine.hwloc import read_hwloc
@@ -28,8 +30,10 @@ from steelyard.measure.machine.placement import place
 from steelyard.measure.machine.processors import identify
 from steelyard.measure.machine.system_file import find_system, load_system, shipped_systems
 from steelyard.measure.machine.tools import find_tools, mpiexec_of
-from steelyard.model import Cache, Core, Enclosure, Limit, Machine, MemoryModule, NumaNode
+from steelyard.model import Cache, Core, Enclosure, Limit, Machine, MemoryModule, NumaNode, Setting
 from steelyard.model.caches import cache_levels, reachable_cache
+from steelyard.show.report import sentences
+from steelyard.show.report.pages import machine as page
 from system_texts import expect_refused
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -599,6 +603,53 @@ def test_a_container_of_version_one_sees_its_group_as_the_top(tmp_path: Path) ->
     }
     allowance = read_allowance(KernelFiles(record(tmp_path, tree)))
     assert (allowance.version, allowance.cpu_quota, allowance.memory_limit) == ("1", 0.5, 512 * MIB)
+
+
+def in_namespaces(root: Path, **numbers: int) -> KernelFiles:
+    """The files of a process in these namespaces; those of the host otherwise."""
+    folder = root / "proc/self/ns"
+    folder.mkdir(parents=True, exist_ok=True)
+    host = {"pid": 4026531836, "user": 4026531837, "cgroup": 4026531835, "ipc": 4026531839, "uts": 4026531838}
+    for kind, number in {**host, **numbers}.items():
+        (folder / kind).symlink_to(f"{kind}:[{number}]")
+    return KernelFiles(root)
+
+
+@pytest.mark.parametrize(
+    ("tree", "spaces", "name"),
+    [
+        ({}, {}, "none"),
+        ({"/.dockerenv": ""}, {"pid": 4026532200}, "Docker"),
+        ({"/.dockerenv": ""}, {}, "none"),  # a virtual machine whose disk was made of an image
+        ({"/.dockerenv": ""}, {"uts": 4026532200}, "Docker"),  # with --pid host
+        ({"/run/.containerenv": 'engine="podman-4.3.1"'}, {"user": 4026532200}, "Podman"),
+        ({"/.singularity.d/runscript": ""}, {}, "Apptainer"),
+        ({"/run/systemd/container": "systemd-nspawn\n"}, {"pid": 4026532200}, "systemd-nspawn"),
+        ({}, {"uts": 4026532200}, "none"),  # a service with ProtectHostname
+        ({}, {"pid": 4026532200}, "unnamed"),
+        ({}, {"user": 4026532200}, "unnamed"),
+    ],
+)
+def test_a_container_is_known_by_its_files_and_namespaces(
+    tree: Tree, spaces: dict[str, int], name: str, tmp_path: Path
+) -> None:
+    assert read_container(in_namespaces(record(tmp_path, tree), **spaces), None).value == name
+
+
+def test_the_namespaces_of_wsl_are_no_container(tmp_path: Path) -> None:
+    files = in_namespaces(tmp_path, pid=4026532200)
+    assert read_container(files, "WSL2").value == "none"
+    assert read_container(files, "KVM").value == "unnamed"
+    assert read_container(KernelFiles(tmp_path / "absent"), None).value is None
+
+
+@pytest.mark.parametrize(("name", "words"), [("Docker", "a container (Docker) on a machine"), ("none", "a machine")])
+def test_the_first_line_of_the_screen_and_the_facts_name_the_container(name: str, words: str) -> None:
+    full = report_fixture.evaluation()
+    machine = replace(full.run.machine, settings=(Setting("container", name, "/.dockerenv"),))
+    evaluation = replace(full, run=replace(full.run, machine=machine))
+    assert f"is {words} with " in sentences.machine(evaluation)
+    assert ("Container" in dict(page.data(evaluation).facts)) == (name != "none")
 
 
 # --------------------------------------------------------------------------- processors

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from steelyard.measure.machine.containers import read_container
 from steelyard.measure.machine.emulation import read_emulation
 from steelyard.measure.machine.files import KernelFiles, kibibytes
 from steelyard.measure.machine.frequency import read_frequencies
@@ -60,12 +61,14 @@ _FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
 
 def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Setting]:
     """Every setting that this module knows, by name; one that cannot be read has no value but a reason."""
+    hypervisor = _read_hypervisor(files, cpuinfo)
     settings = [_read_setting(files, name, paths, read) for name, (paths, read) in _FILES.items()]
     settings += [
         *read_frequencies(files, cpuinfo),
         _read_turbo(files),
         _read_mitigations(files),
-        _read_hypervisor(files, cpuinfo),
+        hypervisor,
+        read_container(files, hypervisor.value),
         read_emulation(files, cpuinfo),
         *_read_swap(files),
         _read_microcode(files, cpuinfo),

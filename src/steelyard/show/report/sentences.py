@@ -45,6 +45,8 @@ def machine(evaluation: Evaluation) -> str:
     processor = here.processor or "an unnamed processor"
     together = max((result.hosts for result in evaluation.results), default=0)
     kind = f"one of {together} machines that were measured together," if together > 1 else "a machine"
+    if (container := here.setting("container").value or "none") != "none":
+        kind = f"a container{f' ({container})' if container != 'unnamed' else ''} on {kind}"
     return f"{here.host} is {kind} with {processor}: {size}{quota}{memory}.{_describe_devices(here)}"
 
 

@@ -121,6 +121,7 @@ _RULES: tuple[Callable[[Machine], Advice], ...] = (
     doctor_processor.turbo,
     doctor_processor.smt,
     doctor_processor.isolation,
+    doctor_processor.container,
     doctor_processor.hypervisor,
     doctor_processor.emulation,
     doctor_processor.mitigations,

@@ -151,6 +151,25 @@ def isolation(machine: Machine) -> Advice:
     return Advice("isolated processors", "notice", state, why, remedy)
 
 
+def container(machine: Machine) -> Advice:
+    """Checks for a container, which can hide and limit parts of the machine."""
+    why = (
+        "The kernel and the processors are those of the host, so speeds are comparable. But a container can hide the memory "
+        "modules, energy sensors, performance counters and programs of the host, and it can limit processors and memory."
+    )
+    setting = machine.setting("container")
+    if setting.value is None:
+        return unknown("container", setting, why)
+    if setting.value == "none":
+        return Advice(
+            "container", "fine", "This process does not run in a container.", "Nothing of the machine is hidden."
+        )
+    name = "" if setting.value == "unnamed" else f" ({setting.value})"
+    hidden = "" if machine.modules else " The memory modules are hidden."
+    remedy = "steelyard help install lists the options that show what a container hides."
+    return Advice("container", "notice", f"This process runs in a container{name}.{hidden}", why, remedy)
+
+
 def hypervisor(machine: Machine) -> Advice:
     """Checks for a hypervisor, on which other guests may share the processors."""
     why = (

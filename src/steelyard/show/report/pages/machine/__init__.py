@@ -146,6 +146,8 @@ def _memory_of(device: Device) -> str:
 
 def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
     cores, threads = len(machine.cores), sum(len(core.cpus) for core in machine.cores)
+    container = machine.setting("container").value or "none"
+    boxed = {"none": "", "unnamed": "yes"}.get(container, container)
     unknown = "unknown for this processor"
     if not described(machine):
         return (("System", machine.system),)
@@ -154,6 +156,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
         ("System", machine.system),
         ("Processor", f"{machine.processor} ({machine.vendor}, {machine.architecture})"),
         ("Cores", f"{cores} cores with {threads} hardware threads; this run may use {len(machine.cpus)} of them"),
+        *([("Container", f"{boxed}; it can hide parts of the machine (steelyard doctor)")] if boxed else []),
         ("Processor quota", f"{quota:g} cores" if (quota := limiting_quota(machine)) else "none"),
         (
             "Memory",
