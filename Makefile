@@ -25,8 +25,8 @@ SITE := hpcc lammps gromacs quantum-espresso quantum-espresso-data libopenmpi-de
 TELEMETRY := openipmi ipmitool mosquitto openssl openjdk-17-jre-headless maven iproute2
 FUZZ := clang libclang-rt-14-dev
 OPENCL := pocl-opencl-icd ocl-icd-libopencl1 libamdhip64-5 oclgrind
-# What the suites of namespaces, of Slurm, of QEMU and of the bare machine install by themselves where it is missing.
-HOSTS := debootstrap debian-archive-keyring iproute2 iptables nftables openmpi-bin slurmctld slurmd slurm-client munge libpmix2 qemu-system-x86 busybox-static
+# What the suites of namespaces, of Slurm, of QEMU and of the bare machine install by themselves where it is missing, and shells.
+HOSTS := debootstrap debian-archive-keyring iproute2 iptables nftables openmpi-bin slurmctld slurmd slurm-client munge libpmix2 qemu-system-x86 busybox-static zsh fish
 
 # Suites with a folder and a target of their own.
 ELSEWHERE = $(addprefix --ignore=tests/,numa hosts slurm applications/large power/chain fuzz whole/test_report_browser.py)

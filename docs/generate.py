@@ -18,6 +18,7 @@ from sources import (
     export_forms,
     fields,
     foreign_formats,
+    man,
     scenario,
     schemas,
     systems,
@@ -57,6 +58,7 @@ def pages(benchmarks: Mapping[str, Benchmark]) -> dict[str, str]:
     """Returns the pages that are generated completely: path under docs/ → text."""
     return {
         "commands.md": commands.page(NOTE),
+        "steelyard.1": man.page(),
         "glossary.md": words.page(NOTE),
         "findings.md": of_benchmarks.findings_page(NOTE),
         "formats-of-other-tools.md": foreign_formats.page(benchmarks, NOTE),

@@ -10,6 +10,17 @@ from steelyard.system import resource_limits
 
 # Nearly all objects stay until the end. With the usual 700, the search for others takes a sixth of the time of a report.
 COLLECTING = (50_000, 20, 1000)
+# Other systems lack signals and modules that are used below.
+_ELSEWHERE = {
+    "darwin": "This is macOS, and Steelyard needs Linux. Use it in a Linux container or virtual machine, which it then measures.",
+    "win32": "This is Windows, and Steelyard needs Linux. Use it in WSL: wsl --install, then install Steelyard in that Linux.",
+}
+if not sys.platform.startswith("linux"):
+    print(
+        f"steelyard: {_ELSEWHERE.get(sys.platform, f'This is {sys.platform}, and Steelyard needs Linux.')}",
+        file=sys.stderr,
+    )
+    sys.exit(4)
 
 
 def _gone(number: int, frame: FrameType | None) -> None:

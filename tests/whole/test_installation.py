@@ -115,6 +115,24 @@ def test_the_package_of_this_distribution_is_named(
         resolve("gcc", replace(here, compilers=()))
 
 
+@pytest.mark.parametrize(
+    ("system", "remedy"),
+    [
+        ("darwin", "in a Linux container or virtual machine"),
+        ("win32", "WSL: wsl --install"),
+        ("freebsd14", "needs Linux"),
+    ],
+)
+def test_another_system_is_refused_with_the_way_to_a_linux(system: str, remedy: str) -> None:
+    """Windows has no SIGHUP, so the sentence must come first."""
+    start = f"import signal, sys; sys.platform = {system!r}; del signal.SIGHUP; import steelyard.__main__"
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("steelyard: This is ")
+    assert remedy in line
+
+
 def wheel(site: Path, name: str, version: str, *programs: str) -> None:
     folder = site / f"{name}-{version}.dist-info"
     folder.mkdir(parents=True)

@@ -56,6 +56,7 @@ def wheel(built: Path) -> zipfile.ZipFile:
 def test_the_wheel_has_the_pages(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     assert {"steelyard/docs/import.md", "steelyard/docs/benchmarks/memory.stream.md", "steelyard/__main__.py"} <= names
+    assert f"steelyard-{VERSION}.data/data/share/man/man1/steelyard.1" in names
     assert not any(name.startswith(("src/", "docs/", "tests/")) for name in names)
 
 
