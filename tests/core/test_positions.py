@@ -40,7 +40,7 @@ def test_the_place_counts_the_faster_ones_and_every_side_has_its_dot(speeds: lis
         return
     (position,) = found
     assert position.place == f"{1 + sum(speed > 1 for speed in known)} of {len(known) + 1}"
-    assert count_place(one) == f"place {position.place}"
+    assert count_place(one) == f"rank {position.place}"
     at = {dot.side: dot.at for dot in position.dots}
     assert at.keys() == {0, *(n for n, speed in enumerate(speeds, 1) if speed)}
     assert position.here == at[0]
@@ -54,7 +54,7 @@ def test_the_place_counts_the_faster_ones_and_every_side_has_its_dot(speeds: lis
 def test_only_certain_differences_are_counted_beside_the_place() -> None:
     one = figure([0.5, 0.6, 0.7, 2.0, 3.0, 0.9], ["SLOWER", "SLOWER", "UNCLEAR", "FASTER", "UNCLEAR", "UNCLEAR"])
     (position,) = find_positions([one], names(one))
-    assert (position.place, position.certain) == ("3 of 7", "faster than 2 and slower than 1")
+    assert (position.place, position.certain) == ("3 of 7", "certainly faster than 2 and certainly slower than 1")
     (position,) = find_positions([figure([0.5] * 6)], names(one))
     assert position.certain == ""
 

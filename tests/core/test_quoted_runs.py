@@ -79,9 +79,9 @@ def test_a_run_without_check_sums_and_damaged_ones_get_a_sentence(
 ) -> None:
     (run / sums.SUMS).write_text("no sums\n")
     assert cli.run_and_explain(lambda: cli.app(["verify", str(run)])) == 4
-    assert "SHA256SUMS has a line that is no check sum" in capsys.readouterr().err
+    assert "SHA256SUMS has a line that is no checksum" in capsys.readouterr().err
     (run / sums.SUMS).unlink()
-    assert "it has no check sums" in say(run, "verify", capsys, 1)
+    assert "it has no checksums" in say(run, "verify", capsys, 1)
 
 
 @pytest.mark.parametrize("author", ["", "Ada Lovelace and Charles Babbage", "100 % A & B_{c} #1 \\ ~"])

@@ -103,7 +103,7 @@ def archive(folder: Path, members: Members, change: Callable[[zipfile.ZipInfo], 
 
 
 def rewritten(members: Members) -> Members:
-    """The same with check sums that fit: whoever writes a hostile file does that, too."""
+    """The same with checksums that fit: whoever writes a hostile file does that, too."""
     runs = {name.partition("/")[0] for name in members}
     for run in runs:
         names = sorted(name for name in sums.FILES if f"{run}/{name}" in members)
@@ -293,7 +293,7 @@ def test_an_anonymous_file_names_nobody_and_measures_the_same(
             (run / name).write_bytes((measured / name).read_bytes())
     planted(run)
     share(str(run), "--anonymous", "-o", str(tmp_path / "x.zip"))
-    assert re.search(r"Replaced: .*host.*address.* Look at the file", capsys.readouterr().out)
+    assert re.search(r"Replaced: .*host.*address.*look at the file", capsys.readouterr().out)
     for name, content in members_of(tmp_path / "x.zip").items():
         for secret in (*SECRETS.values(), "mordor", "shire", "slurm 4711"):
             assert secret.encode() not in content, (name, secret)

@@ -89,7 +89,7 @@ def test_a_device_is_compared_with_the_same_device(name: str, device: str, numbe
     here = builders.machine(devices=(Device(0, device, "GPU", 80 << 30, False, door="cuda"),))
     found = judged(one, describe(here, one))
     assert (found.call, found.basis, found.is_of_device) == (call, "processor", True)
-    assert "(same device)" in found.reason
+    assert "(same device model)" in found.reason
     theirs = replace(one, parameters={"device": f"0: {device}"})  # as another tool names it
     assert judged(theirs, describe(replace(here, devices=()), theirs)).call == call
 

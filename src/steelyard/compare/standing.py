@@ -94,7 +94,7 @@ class Standing:
         """Returns the comparison in a few words: '18.3 GB/s per core, normal 2.47 – 12.1 (25 systems)'."""
         if self.normal is None:
             return f"{percent(self.ratio)} of its limit, normal from {percent(self.least)}"
-        same = "same device" if self.is_of_device else "same CPU"
+        same = "same device model" if self.is_of_device else "same CPU"
         whose = {"processor": same, "family": "like CPUs"}.get(self.basis, plural(len(self.sources), "system"))
         own, ends = quantity(self.value.value, self.value.unit), span(*self.normal, self.value.unit)
         unit = f" {own.partition(' ')[2]}"

@@ -21,7 +21,7 @@ def take_shared(sources: Sequence[Source], runs: Path, written: bool, collection
         try:
             taken = shared.take(source.path, runs, written) if source.path else []
         except ValueError as error:
-            collection.unread.append(Unread(source.name, f"the runs that it shares are refused: {error}"))
+            collection.unread.append(Unread(source.name, f"it is refused as a shared file: {error}"))
             continue
         if new := [str(one.folder) for one in taken if one.new]:
             collection.shared[source.name] = new

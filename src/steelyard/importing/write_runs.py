@@ -65,7 +65,7 @@ def write_runs(
             if collection.unread or collection.partly:
                 files.write(written[0] / UNREAD, "The list of files that were not read", list_unread(collection))
             for folder in written:
-                files.write(folder / sums.SUMS, "The check sums of the run", sums.text(folder))
+                files.write(folder / sums.SUMS, "The checksums of the run", sums.text(folder))
         except BaseException:
             for folder in written:
                 shutil.rmtree(folder, ignore_errors=True)

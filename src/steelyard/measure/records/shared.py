@@ -1,6 +1,6 @@
 """Runs in one file that others get: a zip archive with a folder for each run. Nothing in such a file is trusted.
 
-Only the files of a run are taken, each with a check sum that fits. Results and reports in the archive are for readers without
+Only the files of a run are taken, each with a checksum that fits. Results and reports in the archive are for readers without
 Steelyard: a run that is taken is judged again here.
 """
 
@@ -60,7 +60,7 @@ def write(folders: Sequence[Path], file: BinaryIO) -> None:
 
 
 def is_shared(path: Path) -> bool:
-    """Returns whether the file is an archive with a run and its check sums."""
+    """Returns whether the file is an archive with a run and its checksums."""
     try:
         with ordinary(path) as file:
             if file.read(4) != b"PK\x03\x04":
@@ -159,12 +159,11 @@ def _write_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Pat
 
 
 def _check(folder: Path) -> str:
-    """Returns the digest of a run. ValueError if a file differs from its check sum, or is not of the expected form."""
+    """Returns the digest of a run. ValueError if a file differs from its checksum, or is not of the expected form."""
     try:
         verified = sums.verify(folder)
         if not verified.same:
-            wrong = (*verified.changed, *verified.missing, *verified.added)
-            raise ValueError(f"the check sum of {folder.name}/{wrong[0] if wrong else sums.SUMS} is wrong or missing")
+            raise ValueError(_say_what_differs(folder.name, verified))
         run = read(folder)
         notes = (*run.notes, *power.read(folder).unread)
     except SteelyardError as error:
@@ -172,6 +171,12 @@ def _check(folder: Path) -> str:
     if notes:
         raise ValueError(f"a file of {folder.name} is not of the expected form: {notes[0]}")
     return verified.digest
+
+
+def _say_what_differs(run: str, found: sums.Verified) -> str:
+    if found.changed:
+        return f"the checksum of {run}/{found.changed[0]} does not match"
+    return f"{run}/{found.missing[0]} is missing" if found.missing else f"a file of {run} has no checksum"
 
 
 def expect_directory(file: BinaryIO) -> None:

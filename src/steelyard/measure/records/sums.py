@@ -1,4 +1,4 @@
-"""The check sums of a run's files in SHA256SUMS, as `sha256sum --check` reads them, and the digest that names their content."""
+"""The checksums of a run's files in SHA256SUMS, as `sha256sum --check` reads them, and the digest that names their content."""
 
 import hashlib
 import re
@@ -19,9 +19,9 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([\w.]+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """A run's files now against their check sums: the digest of the files as they are, and those that differ by name.
+    """A run's files now against their checksums: the digest of the files as they are, and those that differ by name.
 
-    `kept` is False if the run has no check sums, as one that did not end.
+    `kept` is False if the run has no checksums, as one that did not end.
     """
 
     digest: str
@@ -42,7 +42,7 @@ def text(path: Path) -> str:
 
 
 def copy(path: Path, target: Path) -> None:
-    """Copies the files of the run in the folder `path`, with their check sums, into the new folder `target`. OSError."""
+    """Copies the files of the run in the folder `path`, with their checksums, into the new folder `target`. OSError."""
     target.mkdir()
     for name in FILES:
         if (path / name).is_file():
@@ -51,7 +51,7 @@ def copy(path: Path, target: Path) -> None:
 
 
 def find_digest(path: Path) -> str:
-    """Returns the first twelve digits of a SHA-256 of the check sums of the run's files as they are now. MachineFailed."""
+    """Returns the first twelve digits of a SHA-256 of the checksums of the run's files as they are now. MachineFailed."""
     try:
         return _digest(_compute(path))
     except OSError as error:
@@ -59,7 +59,7 @@ def find_digest(path: Path) -> str:
 
 
 def verify(path: Path) -> Verified:
-    """Compares the files of the run in the folder `path` with its check sums. MachineFailed if they cannot be read."""
+    """Compares the files of the run in the folder `path` with its checksums. MachineFailed if they cannot be read."""
     try:
         now = _compute(path)
         with ordinary(path / SUMS) as file:
@@ -72,7 +72,7 @@ def verify(path: Path) -> Verified:
 
 
 def compare(now: Mapping[str, str], then: Mapping[str, str]) -> Verified:
-    """Compares check sums by the names of the files."""
+    """Compares checksums by the names of the files."""
     return Verified(
         digest=_digest(now),
         kept=True,
@@ -83,10 +83,10 @@ def compare(now: Mapping[str, str], then: Mapping[str, str]) -> Verified:
 
 
 def parse(content: bytes) -> dict[str, str]:
-    """Returns the check sum of each file by its name. ValueError for a line of another form."""
+    """Returns the checksum of each file by its name. ValueError for a line of another form."""
     lines = [_LINE.fullmatch(line) for line in content.decode().splitlines()]
     if not all(lines):
-        raise ValueError(f"{SUMS} has a line that is no check sum")
+        raise ValueError(f"{SUMS} has a line that is no checksum")
     return {line[2]: line[1] for line in lines if line}
 
 
@@ -108,4 +108,4 @@ def _digest(sums: Mapping[str, str]) -> str:
 
 
 def _explain(path: Path, error: Exception) -> MachineFailed:
-    return MachineFailed(f"The check sums of the run {path} cannot be compared: {error}.")
+    return MachineFailed(f"The checksums of the run {path} cannot be compared: {error}.")

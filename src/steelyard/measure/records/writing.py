@@ -114,7 +114,7 @@ class RunFolder:
         )
 
     def finish(self, about: Mapping[str, Any]) -> None:
-        """Marks the run as finished, with the check sums of its files."""
+        """Marks the run as finished, with the checksums of its files."""
         try:
             write_whole(self.path / "finished.json", json.dumps(to_plain(about), indent=1))
             write_whole(self.path / sums.SUMS, sums.text(self.path))

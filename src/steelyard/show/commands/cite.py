@@ -26,9 +26,9 @@ def command(
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
-    """Print how a paper quotes runs and published systems: a sentence, and an entry for BibTeX.
+    """Print a citation of runs and published systems: a sentence, and an entry for BibTeX.
 
-    The digest names the content of a run's files. Readers who have the files compare it with steelyard verify.
+    The digest is a hash of a run's files. Readers who have the files check it with: **steelyard verify**
 
     Examples: **steelyard cite** (the newest run) · **steelyard cite 20261120-101500 --author 'Ada Lovelace' >> paper.bib** ·
     **steelyard cite Fugaku**

@@ -52,7 +52,7 @@ def command(
         output_option(
             "--style",
             metavar="STYLE",
-            help="Width and letters: plain (170 mm), ieee or acm (one column of their papers, letters like Times).",
+            help="Width and font: plain (170 mm), or ieee or acm (one column of their papers, a font like Times).",
         ),
     ] = "plain",
     width: Annotated[
@@ -81,10 +81,9 @@ def command(
     paths: Paths = None,
     json_: Json = False,
 ) -> None:
-    """Write a figure of the report as a file for a paper, and print its caption; or list the figures.
+    """Write one figure of the report as a vector file with its fonts, and print its caption. Without a name, list the figures.
 
-    The file has its fonts inside, and lines instead of pixels. The caption names the machine, the launches, the intervals,
-    and the run with its digest.
+    The caption states the machine, the number of launches, the kind of interval, and the run with its digest.
 
     Examples: **steelyard figure** (lists the names) · **steelyard figure triad-threads -o triad.pdf --width 85mm** ·
     **steelyard figure triad-threads node17 node3 --style ieee** · **steelyard figure --all node17 -o plots --format svg**

@@ -28,14 +28,19 @@ def command(
         ),
     ] = None,
     anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Replace names of hosts, systems and users, paths, addresses and jobs.")
+        bool,
+        typer.Option(
+            "--anonymous",
+            help="Replace names of hosts, systems and users, paths, network addresses, serial numbers and job numbers "
+            "by placeholders.",
+        ),
     ] = False,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
-    """Write runs into one file that others import: the measurements, the results and the report.
+    """Pack runs into one file that others import: the measurements, the results and the report.
 
-    Whoever gets the file unpacks it and opens report.html, or imports it: **steelyard import node17.zip**
+    Whoever gets the file unpacks it and opens report.html, or imports it, for example: **steelyard import node17.zip**
 
     Examples: **steelyard share** (the newest run) · **steelyard share 20261120-101500 --anonymous -o node.zip**
     """
@@ -74,7 +79,7 @@ def command(
     print(f"{plural(len(copies), 'run')}: {one_line(str(target))} ({target.stat().st_size / 1e6:.1f} MB)")
     if anonymous:
         counts = joined(plural(n, kind) for kind, n in replaced.items()) or "nothing"
-        print(f"Replaced: {counts}. Look at the file before you publish it.")
+        print(f"Replaced: {counts}. Other identifying text may remain: look at the file before you publish it.")
     else:
         print("It names hosts, users and paths. To replace them: --anonymous")
 

@@ -27,9 +27,10 @@ def command(
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
-    """Check that the files of runs are as they were when the run ended. Exit code 1 if one differs.
+    """Check that the files of runs are as they were when the run ended.
 
-    Each run has the check sums of its files in SHA256SUMS, which sha256sum --check reads as well. The digest names the whole.
+    Each run has the checksums of its files in SHA256SUMS, which sha256sum --check reads as well. The digest is one hash of all
+    of them. Exit code 1 if a file differs or is missing, or if a run has no checksums.
 
     Examples: **steelyard verify** (the newest run) · **steelyard verify runs/2026* --json**
     """
@@ -55,8 +56,11 @@ def _describe(name: str, found: "sums.Verified") -> str:
     from steelyard.model.words import joined
 
     if not found.kept:
-        says = "it has no check sums. It did not end, or an earlier version of Steelyard wrote it"
-    elif found.same:
+        return (
+            f"{one_line(name)}: cannot be checked, because it has no checksums (it did not finish, or an earlier version of "
+            f"Steelyard wrote it). The digest of its files now: {found.digest}"
+        )
+    if found.same:
         says = "unchanged since it ended"
     else:
         kinds = {"changed": found.changed, "missing": found.missing, "added": found.added}

@@ -9,10 +9,13 @@ from steelyard.model.words import few, joined, plural
 from steelyard.show.report.citation import name_machine, reference
 from steelyard.show.report.drawing import Drawn
 from steelyard.show.report.sides_of_report import ReportSides
+from steelyard.show.report.verdict_marks import LEGEND
+from steelyard.statistics.validity.trust import ORDER
 
-# The parts of a note that name other places of the report.
+# The parts of a note that name other places of the report, or kinds of evidence that its table explains.
 _ELSEWHERE = re.compile(
     r" (?:The table of results shows all the evidence|See the table|Move the pointer to a mark to see its name)\."
+    r"| \((?:most often: )?[a-z ]+(?: \d+)?(?:, [a-z ]+(?: \d+)?)*\)(?=\.)"
 )
 _TABLE = "Some results of this benchmark are "
 
@@ -20,11 +23,12 @@ _TABLE = "Some results of this benchmark are "
 def describe(figure: Drawn, benchmark: str, evaluation: Evaluation | None, sides: ReportSides | None = None) -> str:
     """Returns the caption of a figure. `benchmark` is "" for a figure that is not of one benchmark."""
     of_benchmark = [r for r in evaluation.results if r.benchmark == benchmark] if evaluation else []
-    notes = (_ELSEWHERE.sub("", note) for note in figure.notes if not note.startswith(_TABLE))
+    notes = [note for note in figure.notes if not note.startswith(_TABLE)]
+    levels = [level for level in ORDER if any(f" {level}" in note for note in notes)]
     parts = (
         _end(figure.title),
-        figure.caption,
-        *notes,
+        *(_ELSEWHERE.sub("", text) for text in (figure.caption, *notes)),
+        *(f"{level}: {LEGEND[level]}." for level in levels if level in LEGEND),
         _describe_values(figure, of_benchmark),
         _name(evaluation, sides),
     )

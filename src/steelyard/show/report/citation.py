@@ -24,7 +24,7 @@ class Citation:
 
 def reference(run: str, path: str) -> str:
     """Returns the short reference of quoted values: "run 20261120-101500, digest 6025704c154a"."""
-    return f"run {run}, digest {sums.find_digest(Path(path))}" if path else f"run {run}"
+    return f"run {run}, digest {sums.find_digest(Path(path))}" if (Path(path) / "run.json").is_file() else f"run {run}"
 
 
 def cite_run(run: Run, author: str = "") -> Citation:

@@ -140,7 +140,7 @@ def _parts(compared: SidesComparison) -> Iterator[Part]:
     yield Table("", ("", "Side", "Kind", "System", "Started"), sides, [False] * 5)
     if about.positions:
         places = [(p.title, p.value, p.place, p.slowest, p.fastest, p.middle) for p in about.positions]
-        heads = ("Quantity", names[0], "Place", "Slowest", "Fastest", "To the middle")
+        heads = ("Quantity", names[0], "Rank", "Slowest", "Fastest", "To the middle")
         yield Table(f"{names[0]} among all", heads, places, (False, True, False, False, False, True))
     if about.machines:
         described = [(row.title, *map(_describe, row.cells)) for row in about.machines]

@@ -49,11 +49,11 @@ def find_positions(figures: Sequence[MachineFigure], names: Mapping[str, str]) -
 
 
 def count_place(figure: MachineFigure) -> str:
-    """Returns "place 3 of 30, the fastest first" for the baseline; "" if it or too many others have no value."""
+    """Returns "rank 3 of 30", the fastest first, for the baseline; "" if it or too many others have no value."""
     speeds = _list_speeds(figure)
     if len(speeds) < LEAST:
         return ""
-    return f"place {1 + sum(speed > 1 for speed in speeds.values())} of {len(speeds)}"
+    return f"rank {1 + sum(speed > 1 for speed in speeds.values())} of {len(speeds)}"
 
 
 def _list_speeds(figure: MachineFigure) -> dict[int, float]:
@@ -74,8 +74,8 @@ def _describe(figure: MachineFigure, speeds: dict[int, float], names: Mapping[st
     return Position(
         title=figure.title,
         value=_write_value(cells[0]),
-        place=count_place(figure).removeprefix("place "),
-        certain=" and ".join(f"{word} than {n}" for word, n in certain.items() if n),
+        place=count_place(figure).removeprefix("rank "),
+        certain=" and ".join(f"certainly {word} than {n}" for word, n in certain.items() if n),
         slowest=_name(cells[ordered[0]], names),
         fastest=_name(cells[ordered[-1]], names),
         middle=f"× {write_factor(1 / middle)}",

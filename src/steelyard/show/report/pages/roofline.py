@@ -139,8 +139,8 @@ def _notes(line: Roofline) -> tuple[str, ...]:
     notes = []
     if line.device:
         notes.append(
-            f"The roofs of {line.device} are those of its memory and of its vectors in double precision. A kernel whose data "
-            "fit into its last cache can be faster than its memory, and matrix units can be faster than its vectors."
+            f"The roofs of {line.device} are the bandwidth of its memory and the double-precision peak of its vector units. A "
+            "point can lie above a roof: its data fit into the last cache of the device, or the kernel uses matrix units."
         )
     elif line.threads > 1:
         notes.append(
