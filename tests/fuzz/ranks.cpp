@@ -13,6 +13,7 @@
 #include "../../src/steelyard/whatif/native/events.h"
 #include "../../src/steelyard/whatif/native/excerpt.h"
 #include "../../src/steelyard/whatif/native/phases.h"
+#include "../../src/steelyard/whatif/native/reading.once.cpp"
 #include "../../src/steelyard/whatif/native/traced.h"
 
 using namespace steelyard::whatif;
@@ -65,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   folder.write(1, data + 2 + first, size - 2 - first);
   try {
     Traced about;
-    const Schedule schedule = read_traced(folder.path, about).finish();
+    const Schedule schedule = read_traced(folder.path, about);
     Structure structure;
     structure.eager = 1000;
     const Prepared prepared = prepare(schedule, structure);

@@ -3,8 +3,8 @@
 #include <iostream>
 
 #include "json.h"
-#include "readers.h"
-#include "traced.h"
+#include "rank_files.h"
+#include "reading.h"
 #include "write_goal.h"
 #include "write_paraver.h"
 #include "write_perfetto.h"
@@ -27,8 +27,7 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
   Traced about;
   Timeline timeline;
   const bool drawn = format == "prv" || format == "perfetto";
-  Builder builder = own ? read_traced(trace, about, drawn ? &timeline : nullptr) : read_file(trace, speed);
-  const Schedule schedule = builder.finish();
+  const Schedule schedule = own ? read_traced(trace, about, drawn ? &timeline : nullptr) : read_file(trace, speed);
   if (format == "ti" || format == "prv") std::filesystem::create_directory(path);
   std::uint64_t apart = 0;
   if (format == "ti") apart = write_ti(schedule, path);

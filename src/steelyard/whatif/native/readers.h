@@ -1,6 +1,5 @@
 // The formats of traces, which show in the content: each reader makes the programs of all ranks.
 #pragma once
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,25 +28,6 @@ inline Builder read(const std::string& path, std::string_view text, double speed
   if (!is_goal(text)) return read_ti(path, text, speed);
   Source source(path, text);
   return read_goal(source);
-}
-
-// `content`: what the file holds, where its schedule follows from this file alone.
-inline Builder read_file(const std::string& path, double speed, std::optional<Digest::Value>* content = nullptr) {
-  Source source(path);
-  const std::string begin = begin_of(path, LOOK);
-  expect_trace(path, begin);
-  if (is_goal(begin)) {
-    Builder found = read_goal(source);
-    if (content) *content = source.content();
-    return found;
-  }
-  const std::string text = contents(path);
-  if (content && is_ti(begin)) {
-    Digest digest;
-    digest.add(text);
-    *content = digest.value();
-  }
-  return read(path, text, speed);
 }
 
 }  // namespace steelyard::whatif

@@ -15,9 +15,12 @@
 #include "json.h"
 #include "kept.h"
 #include "params.h"
+#include "rank_files.h"
 #include "readers.h"
+#include "reading.h"
 #include "scenarios.h"
 #include "streaming.h"
+#include "traced.h"
 #include "traced_activity.h"
 
 namespace steelyard::whatif {
@@ -281,17 +284,17 @@ Schedule load(const Asked& asked, Traced& traced) {
   if (is_traced(asked.path)) {
     std::optional<trace::Collective> iterations;
     if (!asked.iterations.empty()) iterations = collective_of(asked.iterations);
-    return read_traced(asked.path, traced, nullptr, iterations, asked.without_waits).finish();
+    return read_traced(asked.path, traced, nullptr, iterations, asked.without_waits);
   }
   if (!asked.iterations.empty() || asked.part)
     throw Refused("only traces of steelyard trace have regions, and '" + asked.path + "' is another format");
   if (asked.without_waits)
     throw Refused("only traces of steelyard trace have recorded waits, and '" + asked.path + "' is another format");
-  if (asked.kept.empty()) return read_file(asked.path, asked.speed).finish();
+  if (asked.kept.empty()) return read_file(asked.path, asked.speed);
   if (auto known = kept(asked.kept, asked.path, asked.speed)) return std::move(*known);
   auto origin = origin_of(asked.path, asked.speed);
   std::optional<Digest::Value> content;
-  Schedule schedule = read_file(asked.path, asked.speed, &content).finish();
+  Schedule schedule = read_file(asked.path, asked.speed, &content);
   // The schedule of a file that changed while it was read is not kept.
   if (!content || !origin || origin != origin_of(asked.path, asked.speed)) return schedule;
   origin->content = *content;

@@ -6,9 +6,9 @@
 
 #include "activity.h"
 #include "json.h"
+#include "reading.h"
 #include "schedule.h"
 #include "timeline.h"
-#include "traced.h"
 
 namespace steelyard::whatif {
 
