@@ -17,7 +17,7 @@ from steelyard.measure import build
 from steelyard.measure.launch import site
 from steelyard.measure.machine import describe
 from steelyard.measure.plan import catalogue
-from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
+from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode, Source
 
 # A busy machine makes a test slow, not red. `make test-long` runs the tests of random input again, with more examples.
 settings.register_profile("few", deadline=None, max_examples=25)
@@ -119,19 +119,27 @@ def benchmarks() -> dict[str, Benchmark]:
     return catalogue.find()
 
 
-def without_openmp(benchmark: Benchmark) -> Benchmark:
-    """Its programs but for OpenMP's, which are the text of the threads built once more (test_openmp.py)."""
-    return replace(benchmark, sources=tuple(s for s in benchmark.sources if s.model != "openmp"))
+def build_programs(
+    benchmarks: dict[str, Benchmark], here: Machine, is_wanted: Callable[[Source], bool]
+) -> dict[str, Path]:
+    """Compiles those programs that this machine can have, with the default toolchain and MPI, in one build."""
+    toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
+    chosen = {name: replace(b, sources=tuple(filter(is_wanted, b.sources))) for name, b in benchmarks.items()}
+    able = site.possible(chosen, site.site((), None, (), here), ()).values()
+    wanted = [program for used in dict.fromkeys((None, mpi)) for program in build.programs(able, toolchain, used)]
+    build.make(wanted)
+    return {program.name: program.path for program in wanted}
 
 
 @pytest.fixture(scope="session")
-def programs(here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
-    """Every program, compiled with the default toolchain and MPI (kept in the user's cache from run to run)."""
-    toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
-    usual = {name: without_openmp(benchmark) for name, benchmark in benchmarks.items()}
-    able = site.possible(usual, site.site((), None, (), here), ())
-    made = build.build(able.values(), toolchain)
-    return made | (build.build(able.values(), toolchain, mpi) if mpi else {})
+def programs(request: pytest.FixtureRequest, here: Machine, benchmarks: dict[str, Benchmark]) -> dict[str, Path]:
+    """Every program (kept in the user's cache from run to run), but for models that the chosen tests do not use.
+
+    OpenMP's are the text of the threads built once more (test_openmp.py).
+    """
+    uses_shmem = any(_has_mark(item, ("site",)) for item in request.session.items)
+    left_out = ("openmp",) if uses_shmem else ("openmp", "shmem")
+    return build_programs(benchmarks, here, lambda source: source.model not in left_out)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from steelyard.judge.evaluation.judging import add_result_limits
@@ -37,7 +37,9 @@ from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.roles import Role
 from steelyard.statistics.results.attempts import reduce_records
 from steelyard.statistics.results.launch_medians import add_launch_times
-from steelyard.statistics.results.result import judge_case
+from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.usable_samples import undisturbed
+from steelyard.statistics.samples.launches import Spread, combine, over_runs
 
 CLOCK = 2.5e9
 
@@ -153,9 +155,16 @@ def result(
 def measured(of: Result, records: Iterable[Record] | None = None, **changed: Any) -> Result:
     """The result of these records (None: of its own), with all that follows from them but its metrics and its verdict."""
     found = tuple(of.records if records is None else records)
-    _, spread, _ = judge_case(found)
+    used, _ = believed(found)
+    spread = _spread(tuple(undisturbed(r) for r in used)) if used else None
     seconds = Value(spread.value, "s", spread.low, spread.high, "lower") if spread else None
     return add_launch_times(replace(of, records=found, attempts=reduce_records(found), seconds=seconds, **changed))
+
+
+@lru_cache(maxsize=4096)
+def _spread(launches: tuple[tuple[float, ...], ...]) -> Spread:
+    """That of a case with these samples. The same samples come again in each step that builds a result, and in many tests."""
+    return over_runs(combine(launches))
 
 
 def bandwidth(value: float, half_width: float = 0.01) -> Value:

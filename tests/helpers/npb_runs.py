@@ -8,7 +8,7 @@ from typing import Any, Self
 import pytest
 from _pytest.mark import ParameterSet
 
-from conftest import without_openmp
+from conftest import build_programs
 from native import linked
 from steelyard.applications.benchmarks import application
 from steelyard.measure import build
@@ -44,16 +44,14 @@ def cases_of(code: str, *long: str) -> list[ParameterSet]:
 
 
 class Asked:
-    """The programs of one benchmark, compiled; a context manager, which ends them. More threads than processors may be asked."""
+    """The programs of one benchmark, compiled when first asked; a context manager, which ends them.
+
+    More threads than processors may be asked.
+    """
 
     def __init__(self, here: Machine, code: str, name: str = "", usual: Mapping[str, str] = NPB) -> None:
         self.here, self.code, self.name, self.usual = here, code, name or f"application.npb_{code}", usual
         self.site: Site = site.site((), None, (), here)
-        able = site.possible({self.name: without_openmp(catalogue.find()[self.name])}, self.site, ()).values()
-        toolchain = build.resolve(build.default(here), here)
-        self.programs = build.build(able, toolchain)
-        for mpi in self.site.mpis.values():
-            self.programs |= build.build(able, toolchain, mpi)
         self._open: dict[tuple[str, int, str], Program] = {}
         self._answers: dict[tuple[str, ...], Answer] = {}
 
@@ -85,14 +83,15 @@ class Asked:
         return self._open[key].ask(" ".join(f"{k}={v}" for k, v in words.items()), seconds)
 
     def _start(self, model: str, workers: int, memory: str) -> Program:
-        program = build.program_name(self.name, model)
-        if program not in self.programs:
+        benchmark = {self.name: catalogue.find()[self.name]}
+        programs = build_programs(benchmark, self.here, lambda source: source.model == model)
+        if not programs:
             pytest.skip(f"There is no MPI here that has {model}: apt-get install libopenmpi-dev")
         many: dict[str, Scalar] = {}
         if model != "threads":
             many = {"ranks": workers, "placement": "compact", "mpi": next(iter(self.site.mpis))}
         launch = Launch(1, self.name, "any", 1, (Case(self.name, self.code, many),), model)
-        command, environment = start(self.site, self.here, launch, self.programs[program])
+        command, environment = start(self.site, self.here, launch, programs[build.program_name(self.name, model)])
         if memory:
             environment = {**environment, "STEELYARD_MEMORY": memory}
         return Program(command, environment, workers if model != "threads" else None)
