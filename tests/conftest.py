@@ -33,6 +33,9 @@ SENSITIVE = ("alone", "opencl", "hosts")
 # Marks of tests that `make test` leaves out.
 LEFT_OUT = ("long", "alone", "attack", "site", "opencl")
 
+# Marks of the only tests that use the programs of these models.
+FURTHER = {"site": "shmem", "long": "rma"}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, help="run at most this number of cases of each test, evenly spread over all")
@@ -137,8 +140,8 @@ def programs(request: pytest.FixtureRequest, here: Machine, benchmarks: dict[str
 
     OpenMP's are the text of the threads built once more (test_openmp.py).
     """
-    uses_shmem = any(_has_mark(item, ("site",)) for item in request.session.items)
-    left_out = ("openmp",) if uses_shmem else ("openmp", "shmem")
+    marked = {mark for mark in FURTHER for item in request.session.items if _has_mark(item, (mark,))}
+    left_out = {"openmp", *(FURTHER[mark] for mark in FURTHER.keys() - marked)}
     return build_programs(benchmarks, here, lambda source: source.model not in left_out)
 
 

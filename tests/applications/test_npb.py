@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from _pytest.mark import ParameterSet
 
-from npb_runs import MODELS, Answer, Asked
+from npb_runs import MARKS, MODELS, Answer, Asked
 from steelyard.model import Machine
 
 
@@ -51,10 +51,9 @@ ALL_LAST = ("cg", "ep", "lu", "ua")  # codes each of whose phases takes a time t
 EVERY = [(code, model) for code, models in MODELS.items() for model in models]
 
 
-def cases(pairs: list[tuple[str, str]], *long: str) -> list[ParameterSet]:
-    """Codes and models as cases: a bare machine has no OpenSHMEM, and the models named `long` take long."""
-    marks = {"shmem": [pytest.mark.site]} | {model: [pytest.mark.long] for model in long}
-    return [pytest.param(*pair, id="-".join(pair), marks=marks.get(pair[1], [])) for pair in pairs]
+def cases(pairs: list[tuple[str, str]]) -> list[ParameterSet]:
+    """Codes and models as cases."""
+    return [pytest.param(*pair, id="-".join(pair), marks=MARKS.get(pair[1], [])) for pair in pairs]
 
 
 # LU cuts its grid into blocks among threads, too.
@@ -107,7 +106,7 @@ def test_three_workers_are_as_good_as_two(here: Machine, code: str, model: str) 
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("code", "model"), cases(CHOOSY, "rma"))
+@pytest.mark.parametrize(("code", "model"), cases(CHOOSY))
 def test_a_number_of_workers_that_cannot_be_used_is_named_with_those_that_can(
     here: Machine, code: str, model: str
 ) -> None:

@@ -23,7 +23,7 @@ def ask(here: Machine) -> Iterator[Asked]:
     ("workers", "letter"),
     [(2, "S"), pytest.param(4, "S", marks=pytest.mark.long), pytest.param(2, "W", marks=pytest.mark.long)],
 )
-@pytest.mark.parametrize("model", cases_of("cg", "rma"))
+@pytest.mark.parametrize("model", cases_of("cg"))
 def test_the_eigenvalue_of_the_whole_matrix_is_found(ask: Asked, model: str, workers: int, letter: str) -> None:
     details = ask(model, workers, **{"class": letter})["surroundings"]["details"]
     [found] = details["verification"]["quantities"]
@@ -33,7 +33,7 @@ def test_the_eigenvalue_of_the_whole_matrix_is_found(ask: Asked, model: str, wor
 
 
 @pytest.mark.parametrize("scale", [3, pytest.param(8, marks=pytest.mark.long)])
-@pytest.mark.parametrize("model", cases_of("cg", "rma"))
+@pytest.mark.parametrize("model", cases_of("cg"))
 def test_a_matrix_so_many_times_as_large_is_verified_by_invariants(ask: Asked, model: str, scale: int) -> None:
     """The same in all models, and however it is cut."""
     alone = ask("threads", 1, scale=str(scale))

@@ -37,10 +37,13 @@ WIDTHS = [
 ]
 
 
-def cases_of(code: str, *long: str) -> list[ParameterSet]:
-    """Each model of a benchmark as a case: OpenSHMEM is missing on a bare machine, and the models named `long` take long."""
-    marks = {"shmem": [pytest.mark.site]} | {model: [pytest.mark.long] for model in long}
-    return [pytest.param(model, id=model, marks=marks.get(model, [])) for model in MODELS[code]]
+# Models that `make test` leaves out: one that a bare machine lacks, and a further one with the same kernels.
+MARKS = {"shmem": [pytest.mark.site], "rma": [pytest.mark.long]}
+
+
+def cases_of(code: str) -> list[ParameterSet]:
+    """Each model of a benchmark as a case."""
+    return [pytest.param(model, id=model, marks=MARKS.get(model, [])) for model in MODELS[code]]
 
 
 class Asked:
