@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from builders import evaluation, message, triad
 from folders import GOLDEN
@@ -89,7 +89,7 @@ def test_the_interval_of_a_group_follows_from_the_spread_of_its_runs() -> None:
     (total,) = compare_sides([old, new]).others[0].benchmarks
     trace, trace_of_square = (sum((len(x) - 1) / len(x) ** power for x in (OLD, NEW)) for power in (2, 4))
     variance = sum(np.var(x) / len(x) for x in (OLD, NEW)) / trace + USUAL_SPREAD**2
-    half = stats.t.ppf(0.975, trace**2 / trace_of_square) * math.sqrt(variance * (1 / 4 + 1 / 5))
+    half = scipy.stats.t.ppf(0.975, trace**2 / trace_of_square) * math.sqrt(variance * (1 / 4 + 1 / 5))
     difference = np.mean(NEW) - np.mean(OLD)
     assert (total.low, total.high) == pytest.approx((math.exp(difference - half), math.exp(difference + half)))
     assert total.call == "SLOWER"
@@ -103,7 +103,7 @@ def test_a_run_beside_a_group_has_a_variance_of_its_own() -> None:
     parts = [np.var(x, ddof=1) / len(x) for x in (OLD, NEW)]
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2 / 4)
     error = math.sqrt(sum(parts) + USUAL_SPREAD**2 * (1 / 4 + 1 / 5))
-    half = math.hypot(stats.t.ppf(0.975, freedom) * error, stats.norm.ppf(0.975) * RUN_SPREAD)
+    half = math.hypot(scipy.stats.t.ppf(0.975, freedom) * error, scipy.stats.norm.ppf(0.975) * RUN_SPREAD)
     assert math.log(total.high or 1.0) == pytest.approx(np.mean(NEW) - np.mean(OLD) + half)
 
 
@@ -115,7 +115,7 @@ def test_p_values_are_corrected_over_the_tables_of_a_pair() -> None:
     squares = 2 * np.var(OLD) * len(OLD)
     error = math.sqrt((squares / 6 + USUAL_SPREAD**2) / 2)
     expected = {
-        name: min(1.0, 2 * sum(stats.t.cdf((sign * SMALLEST_OF_ALL - shift) / error, 6) for sign in (1, -1)))
+        name: min(1.0, 2 * sum(scipy.stats.t.cdf((sign * SMALLEST_OF_ALL - shift) / error, 6) for sign in (1, -1)))
         for name, shift in shifts.items()
     }
     compared = compare_sides([base, *others])

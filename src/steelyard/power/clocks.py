@@ -6,11 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import correlate
-from scipy.stats import t as student
 
 from steelyard.measure.telemetry.energy import NANO, Course, course
 from steelyard.model.sensor import Trace, Values
+from steelyard.statistics.samples.distribution_functions import stdtrit
 
 REACH = 60.0  # seconds that the clocks may differ by at most: those of machines without time service drift apart so far in weeks
 SHARE = 3  # and a third of the time that both traces tell of: the rest must still overlap
@@ -90,7 +89,7 @@ def _offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
     if len(near) < AGREE:
         return None
     middle = (_find_peak_position(whole) - most) * changes.step
-    spread = float(np.std(near, ddof=1)) / len(near) ** 0.5 * float(student.ppf((1 + SURE) / 2, len(near) - 1))
+    spread = float(np.std(near, ddof=1)) / len(near) ** 0.5 * float(stdtrit(len(near) - 1, (1 + SURE) / 2))
     width = spread + doubt
     return Offset(-middle, -middle - width, -middle + width, float(whole[best]))
 
@@ -136,7 +135,9 @@ def _correlation(changes: _Changes, part: slice, most: int) -> Values:
     pattern = changes.a[part]
     low, high = part.start - most, part.stop + most
     other = np.pad(changes.b[max(low, 0) : high], (max(-low, 0), max(high - len(changes.b), 0)))
-    both = correlate(other, pattern, mode="valid", method="auto")
+    size = 1 << (len(other) - 1).bit_length()
+    both = np.fft.irfft(np.fft.rfft(other, size) * np.fft.rfft(pattern, size).conj(), size)
+    both = both[: len(other) - len(pattern) + 1]
     squares = _sum_gaps(other**2)
     norm = np.sqrt(
         np.maximum(squares[len(pattern) :] - squares[: len(squares) - len(pattern)], 0.0) * float((pattern**2).sum())
