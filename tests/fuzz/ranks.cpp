@@ -14,7 +14,6 @@
 #include "../../src/steelyard/whatif/native/excerpt.h"
 #include "../../src/steelyard/whatif/native/phases.h"
 #include "../../src/steelyard/whatif/native/reading.once.cpp"
-#include "../../src/steelyard/whatif/native/traced.h"
 
 using namespace steelyard::whatif;
 

@@ -20,7 +20,6 @@
 #include "reading.h"
 #include "scenarios.h"
 #include "streaming.h"
-#include "traced.h"
 #include "traced_activity.h"
 
 namespace steelyard::whatif {
