@@ -215,8 +215,8 @@ def write(path: Path, what: str, text: str) -> Path:
 def make(path: Path, what: str, fill: Callable[[Path], object]) -> Path:
     """Makes the file `path` by `fill`, which gets the name to write to, and returns the path."""
     expect_output(path, what)
-    special = path.exists() and (not is_file(path) or str(path).startswith(("/dev/", "/proc/")))  # a device, a pipe
-    goal = path if special else path.resolve()  # a link: the file that it leads to
+    special = path.exists() and (not is_file(path) or str(path).startswith(("/dev/std", "/dev/fd/", "/proc/")))
+    goal = path if special else path.resolve()  # a device or a pipe itself; a link: the file that it leads to
     try:
         if special or not os.access(goal.parent, os.W_OK):
             fill(goal)
