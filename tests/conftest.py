@@ -26,6 +26,13 @@ settings.load_profile("few")
 
 # Started in the background of a script, the tests would hand an ignored Ctrl-C down to the programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# So would nohup an ignored hangup; a handler is not handed down.
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
+
+# Variables of a shell that lead to other runs or to a job.
+for variable in ("STEELYARD_RUNS", "SLURM_JOB_ID"):
+    os.environ.pop(variable, None)
 
 
 # Marks of tests that another guest of a shared host can spoil. A guest stays for seconds to minutes.
@@ -220,6 +227,5 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The test's own folder as the working directory, so that runs/ lands there."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.delenv("STEELYARD_RUNS", raising=False)
     os.environ.setdefault("TERM", "dumb")
     return tmp_path

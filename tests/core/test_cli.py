@@ -28,7 +28,6 @@ from steelyard.show.command_line import cli, command_group, help_page
 from steelyard.show.report import columns, export
 
 STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
-ELSEWHERE = ("STEELYARD_RUNS", "SLURM_JOB_ID")  # variables that lead to other runs or to a job
 WITHOUT_ELEMENTS = ["run", "--only", "memory.stream"]
 for setting in ("kernel=triad", "threads=1", "pinning=compact"):
     WITHOUT_ELEMENTS += ["--set", setting]
@@ -42,15 +41,10 @@ def steelyard(*words: str, cwd: Path, **more: object) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         timeout=240,
-        env={**without_own_variables(), "COLUMNS": "200"},
+        env={**os.environ, "COLUMNS": "200"},
         check=False,
         **more,
     )  # type: ignore[call-overload, no-any-return]
-
-
-def without_own_variables() -> dict[str, str]:
-    """Returns the environment without the variables that name other runs or a job."""
-    return {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
 
 
 Answer = subprocess.CompletedProcess[str]
@@ -64,8 +58,6 @@ def answered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     def answer(*words: str, cwd: Path) -> Answer:
         monkeypatch.chdir(cwd)
         monkeypatch.setenv("COLUMNS", "200")
-        for name in ELSEWHERE:
-            monkeypatch.delenv(name, raising=False)
         code = cli.run_and_explain(lambda: cli.app(list(words)))
         printed = capsys.readouterr()
         return subprocess.CompletedProcess(words, code, printed.out, printed.err)
@@ -232,9 +224,7 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run that Ctrl-C ended after its first records."""
     folder = tmp_path_factory.mktemp("interrupted")
     words = [*STEELYARD, *WITHOUT_ELEMENTS, "--set", "elements=4096,8192,16384", "--quiet"]
-    process = subprocess.Popen(
-        words, cwd=folder, env=without_own_variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     _wait_for_records(folder / "runs", 2)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -484,14 +484,6 @@ def test_a_published_system_cannot_be_measured_in_turn(here: Machine, tmp_path: 
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 SMALL = ["--set", "kernel=triad", "--set", "elements=4096", "--set", "threads=1", "--set", "pinning=compact"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _runs_in_the_folder() -> Iterator[None]:
-    """Runs land in the working directory, whatever the shell says."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("STEELYARD_RUNS", raising=False)
-        yield
 
 
 def steelyard(*words: str, cwd: Path) -> str:

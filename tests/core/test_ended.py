@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -30,14 +29,6 @@ LONG = [
     "--set",
 ]
 SIZES = "bytes=" + ",".join(str(4096 * n) for n in range(1, 60))
-
-
-@pytest.fixture(autouse=True)
-def _hangups_are_not_ignored() -> Iterator[None]:
-    """Commands that are started here end by SIGHUP, also where these tests run under nohup."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def running(folder: Path) -> list[int]:

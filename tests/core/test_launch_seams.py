@@ -221,9 +221,8 @@ for setting in ("threads=1", "chains=1", "page_size=4k", "bytes=4096"):
 def steelyard(added: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The command, where the three packages are installed and their programs are on the PATH."""
     paths = [str(added), *filter(None, [os.environ.get("PYTHONPATH")])]
-    kept = {name: value for name, value in os.environ.items() if name not in ("STEELYARD_RUNS", "SLURM_JOB_ID")}
     path = f"{added / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    environment = {**kept, "PYTHONPATH": os.pathsep.join(paths), "PATH": path}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PATH": path}
     command = [sys.executable, "-m", "steelyard", *words]
     return subprocess.run(command, cwd=added, env=environment, capture_output=True, text=True, check=False, timeout=280)
 

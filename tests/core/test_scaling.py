@@ -4,7 +4,7 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -926,14 +926,6 @@ def test_several_sweeps_of_a_benchmark_are_one_finding() -> None:
 
 SMALL = ["scale", "node.vector", "--counts", "1,2", "--set", "elements=65536", "--quiet"]
 two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _runs_in_the_folder() -> Iterator[None]:
-    """Runs land in the working directory, whatever the shell says."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("STEELYARD_RUNS", raising=False)
-        yield
 
 
 def steelyard(folder: Path, *words: str) -> Outcome:

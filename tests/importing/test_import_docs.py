@@ -66,7 +66,6 @@ def test_the_tutorial_gets_a_page_from_a_folder_of_logs(
 ) -> None:
     shutil.copytree(ROOT / "examples" / "logs", tmp_path / "examples" / "logs")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("STEELYARD_RUNS", raising=False)
     text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     section = text.partition("## Use the logs that you have\n")[2].partition("\n## ")[0]
     steps = re.findall(r"^```sh\n(.*?)^```\n\n```text\n(.*?)^```", section, re.MULTILINE | re.DOTALL)

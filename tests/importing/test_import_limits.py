@@ -28,7 +28,6 @@ def read(text):
 def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own, where nothing has been imported."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("STEELYARD_RUNS", raising=False)
     return tmp_path
 
 

@@ -36,7 +36,6 @@ def read(text):
 def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own with a format, from which even small imports are read in three processes."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("STEELYARD_RUNS", raising=False)
     monkeypatch.setattr(readers, "LARGE", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     return write(tmp_path, {"formats/odd.py": FORMAT})

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,14 +35,6 @@ SHOTS = 2  # of each command that lasts, where not all are asked for; one of the
 SHORT = 1.0  # seconds
 GONE = 5.0  # seconds in which nothing of a command is left
 BETWEEN = 0.4  # seconds between the two signals, at most
-
-
-@pytest.fixture(autouse=True)
-def _hangups_are_not_ignored() -> Iterator[None]:
-    """Commands that are started here end by SIGHUP, also where these tests run under nohup."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="module")

@@ -110,8 +110,6 @@ def there(place: Place, here: Machine, monkeypatch: pytest.MonkeyPatch) -> Place
     monkeypatch.setattr(description, "find_tools", lambda **_: (here.compilers, here.mpis, ()))
     monkeypatch.chdir(place.path)
     monkeypatch.setenv("COLUMNS", "250")
-    for name in ("STEELYARD_RUNS", "SLURM_JOB_ID"):
-        monkeypatch.delenv(name, raising=False)
     return place
 
 
