@@ -346,6 +346,22 @@ def test_a_whole_run_can_be_shared_without_names_and_keeps_its_results(
     assert shown[0] == shown[1]
 
 
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("see https://x.example/a?b=c.", "see <address>."),
+        ("PATH=/home/a/bin:/usr/bin", "PATH=/<path>:/usr/bin"),
+        ("node1:4,10.0.0.7:9000", "node1:4,<address>"),
+        ("~/x (eve@host.example)", "/<path> (<address>)"),
+        ("fe80::1 ::1 12:30 12:30:45", "<address> <address> 12:30 12:30:45"),
+        ("/home/eve/a.txt.", "/<path>."),
+        ("/ a/b", "/ a/b"),
+    ],
+)
+def test_paths_addresses_and_their_neighbours(text: str, hidden: str) -> None:
+    assert anonymous.hide(text, lambda kind, found: f"<{kind}>") == hidden
+
+
 @given(
     st.lists(
         st.sampled_from(

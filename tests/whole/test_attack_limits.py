@@ -14,6 +14,7 @@ import pytest
 
 from folders import ROOT
 from steelyard.judge.evaluation import evaluate
+from steelyard.measure.records import sums
 from steelyard.show.command_line.evaluated_run import find_summary
 from steelyard.system import resource_limits
 
@@ -79,6 +80,7 @@ def place() -> Iterator[Path]:
         shutil.copytree(folder / "run", folder / "runs" / name)
         evaluate(folder / "runs" / name)  # its table of results is there before
         find_summary(folder / "runs" / name, [])
+        (folder / "runs" / name / sums.SUMS).write_text(sums.text(folder / "runs" / name))
     shutil.copy(ROOT / "tests/importing/outputs/babelstream.txt", folder / "a.txt")
     yield folder
     shutil.rmtree(folder)

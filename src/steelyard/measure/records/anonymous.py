@@ -24,19 +24,19 @@ _OWN = {
 }  # fmt: skip
 # Paths below these are the same on every machine, or name no user.
 _COMMON = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc/", "/proc/", "/sys/", "/dev/", "/opt/")
+LONGEST = 80  # letters of an address
 _PLAIN = {"localhost", "root", "", "unnamed machine"}  # names that say nothing
 _TIME = re.compile(r"\d{8}-\d{6}(-\d+)?")  # the name of a run that its time gave
-_SECRETS = re.compile(
-    r"(?P<address>"
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # of a mailbox
-    r"|[a-z][a-z0-9+]*://[^\s'\"]+"  # of a page or a server
-    r"|(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])"
-    r"|(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])"  # Ethernet, InfiniBand
-    r"|(?<![\w:])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])"
-    r"|(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,6}:(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){0,6})?(?![\w:])"
-    r")|(?P<number>(?:GPU-|MIG-)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})"
-    r"|(?P<path>(?<![\w/.}])~?/(?:[^\s/'\":,;()\[\]{}]+/)*[^\s/'\":,;()\[\]{}]+)"
+# A text is read word by word, and a word as a whole, so that the time grows with the length of the text only.
+_WORD = re.compile(r"[^\s'\",;()\[\]{}<>|]+")
+_JOINTS = re.compile("([=:])")  # between the parts of a word, such as PATH=/a:/b
+_ADDRESS = re.compile(
+    r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?:[:/][0-9]{1,5})?"
+    r"|(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}"  # Ethernet, InfiniBand
+    r"|(?=[0-9a-fA-F:]*:[0-9a-fA-F]*:)[0-9a-fA-F:]{3,39}(?:/[0-9]{1,3})?"  # IPv6
 )
+_NUMBER = re.compile(r"(?:GPU-|MIG-)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
 
 
 class Anonymous:
@@ -108,14 +108,25 @@ class Anonymous:
 
 def hide(text: str, word: Callable[[str, str], str]) -> str:
     """Returns the text with a `word(kind, found)` for each path, address and serial number. Paths of systems stay."""
+    return _WORD.sub(lambda found: _hide_word(found[0], word), text)
 
-    def choose(found: re.Match[str]) -> str:
-        kind, old = str(found.lastgroup), found[0]
-        if kind == "path":
-            return old if f"{old}/".startswith(_COMMON) else f"/{word(kind, old)}"
-        return old if old.startswith(("127.", "0.0.0.0")) else word(kind, old)
 
-    return _SECRETS.sub(choose, text)
+def _hide_word(text: str, word: Callable[[str, str], str]) -> str:
+    bare = text.rstrip(".!?")
+    rest = text[len(bare) :]
+    if _NUMBER.fullmatch(bare):
+        return word("number", bare) + rest
+    if bare.startswith(("127.", "0.0.0.0")) or _CLOCK.fullmatch(bare):
+        return text
+    name, at, domain = bare.partition("@")
+    if "://" in bare or (at and name and "." in domain) or (len(bare) < LONGEST and _ADDRESS.fullmatch(bare)):
+        return word("address", bare) + rest
+    return "".join(_hide_path(part, word) for part in _JOINTS.split(bare)) + rest
+
+
+def _hide_path(part: str, word: Callable[[str, str], str]) -> str:
+    is_path = len(part) > 1 and part.startswith(("/", "~/"))
+    return f"/{word('path', part)}" if is_path and not f"{part}/".startswith(_COMMON) else part
 
 
 def _find_hosts(value: Any, named: bool = False) -> Iterator[str]:
