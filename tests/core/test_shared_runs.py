@@ -312,6 +312,25 @@ def test_an_anonymous_file_names_nobody_and_measures_the_same(
     assert about["toolchains"] == json.loads((run / "run.json").read_text())["toolchains"]  # /usr/bin names nobody
 
 
+def test_a_run_with_a_damaged_line_is_shared_without_it_or_not_at_all(
+    measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "killed"
+    sums.copy(measured, run)
+    with (run / "records.jsonl").open("a") as file:
+        file.write('{"benchmark": "memory.str')
+    share(str(run), "-o", str(tmp_path / "x.zip"), code=2)
+    assert (
+        "Readers would refuse the run killed: the last line of records.jsonl is incomplete" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "x.zip").exists()
+    share(str(run), "--anonymous", "-o", str(tmp_path / "x.zip"))
+    (taken,) = shared.take(tmp_path / "x.zip", tmp_path / "runs")
+    assert len((taken.folder / "records.jsonl").read_text().splitlines()) == len(
+        (measured / "records.jsonl").read_text().splitlines()
+    )
+
+
 def test_a_host_that_is_called_as_a_field_or_a_kernel_changes_only_where_it_stands(
     measured: Path, tmp_path: Path
 ) -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -220,6 +220,11 @@ def find(runs: Path, name: str | None) -> Path:
     raise UsageError(
         f"There is no run '{name}', neither as a folder nor in '{runs}'. {nearest(name, (p.name for p in all_runs(runs)))}"
     )
+
+
+def find_each(runs: Path, names: Sequence[str] | None) -> list[Path]:
+    """Returns the folder of each run that a user names, once; without any, that of the newest run."""
+    return [find(runs, name) for name in dict.fromkeys(names)] if names else [find(runs, None)]
 
 
 def all_runs(runs: Path) -> list[Path]:

@@ -3,11 +3,12 @@
 Each of them becomes a word with a number, the same one in the whole run, so that equal things stay equal.
 """
 
+import contextlib
 import getpass
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,8 @@ class Anonymous:
     def _convert(self, path: Path) -> Iterator[str]:
         if path.suffix == ".jsonl":
             with ordinary(path) as file:
-                for line in lines(file):
-                    yield json.dumps(self.replace(json.loads(line)), ensure_ascii=False) + "\n"
+                for value in _parse(lines(file)):
+                    yield json.dumps(self.replace(value), ensure_ascii=False) + "\n"
         elif path.suffix == ".json":
             about = self.replace(_read_json(path))
             if path.name == "run.json":
@@ -176,7 +177,14 @@ def _read_lines(folder: Path) -> Iterator[Any]:
     for name in ("records.jsonl", "values.jsonl", power.FILE):
         if (folder / name).is_file():
             with ordinary(folder / name) as file:
-                yield from map(json.loads, lines(file))
+                yield from _parse(lines(file))
+
+
+def _parse(texts: Iterable[bytes]) -> Iterator[Any]:
+    """Yields the values of lines of JSON, without those that a killed process or a damage left behind."""
+    for text in texts:
+        with contextlib.suppress(ValueError, RecursionError):
+            yield json.loads(text)
 
 
 def _read_json(path: Path) -> Any:

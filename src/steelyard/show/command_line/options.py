@@ -56,6 +56,15 @@ RunName = Annotated[
         help="Id or folder of a run, such as 20261120-101500 (default: the newest run).",
     ),
 ]
+RunNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RUN",
+        autocompletion=complete_run,
+        help="Runs by id or folder (default: the newest run).",
+        show_default=False,
+    ),
+]
 Groups = Annotated[
     list[str] | None,
     sides_option(

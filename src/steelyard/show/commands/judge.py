@@ -1,26 +1,14 @@
 """`steelyard judge`."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from steelyard.show.command_line.completion import complete_run
-from steelyard.show.command_line.options import Json, Paths, Runs
+from steelyard.show.command_line.options import Json, Paths, RunNames, Runs
 
 PLACE = 65
 
 
 def command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUN",
-            autocompletion=complete_run,
-            help="Runs by id or folder (default: the newest run).",
-            show_default=False,
-        ),
-    ] = None,
+    names: RunNames = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
     json_: Json = False,
@@ -39,7 +27,7 @@ def command(
     from steelyard.show.report.values import counts
 
     judged = []
-    for path in [records.find(runs, name) for name in names] if names else [records.find(runs, None)]:
+    for path in records.find_each(runs, names):
         found = evaluation.evaluate(path, paths or [], afresh=True)
         verdicts = counts(found.results)
         judged.append(

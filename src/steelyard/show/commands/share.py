@@ -5,22 +5,13 @@ from typing import Annotated
 
 import typer
 
-from steelyard.show.command_line.completion import complete_run
-from steelyard.show.command_line.options import Paths, Runs
+from steelyard.show.command_line.options import Paths, RunNames, Runs
 
 PLACE = 84
 
 
 def command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUN",
-            autocompletion=complete_run,
-            help="Runs by id or folder (default: the newest run).",
-            show_default=False,
-        ),
-    ] = None,
+    names: RunNames = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -48,23 +39,29 @@ def command(
 
     from steelyard.errors import UsageError, one_line
     from steelyard.measure import records
-    from steelyard.measure.records import sums
+    from steelyard.measure.records import power, sums
     from steelyard.measure.records.anonymous import Anonymous
     from steelyard.model.words import joined, plural
     from steelyard.show.command_line import conclusion
     from steelyard.show.command_line.evaluated_run import read
+    from steelyard.show.command_line.progress_line import Line
     from steelyard.system import files
 
-    folders = [records.find(runs, name) for name in dict.fromkeys(names)] if names else [records.find(runs, None)]
+    folders = records.find_each(runs, names)
     if output is None and len(folders) > 1:
         raise UsageError("Several runs need a name for their file. Give it with --output FILE.")
     target = output or Path(f"{folders[0].resolve().name}.zip")
     files.expect_output(target, "The shared file")
     replaced: dict[str, int] = {}
-    with TemporaryDirectory() as within:
+    with TemporaryDirectory() as within, Line(False) as line:
         copies = []
         for number, folder in enumerate(folders, 1):
-            records.read(folder)  # refuses what is no run
+            line.begin(f"Packing run {number} of {len(folders)} …")
+            notes = (*records.read(folder).notes, *power.read(folder).unread)
+            if notes and not anonymous:
+                raise UsageError(
+                    f"Readers would refuse the run {one_line(folder.name)}: {notes[0]}. --anonymous leaves such lines out."
+                )
             hidden = Anonymous(folder) if anonymous else None
             copy = Path(within) / (hidden.name if hidden else folder.resolve().name)
             copy = copy.with_name(f"{copy.name}-{number}") if copy.exists() else copy

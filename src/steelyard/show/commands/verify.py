@@ -1,29 +1,20 @@
 """`steelyard verify`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
     from steelyard.measure.records import sums
 
-from steelyard.show.command_line.completion import complete_run
-from steelyard.show.command_line.options import Json, Runs
+from steelyard.show.command_line.options import Json, RunNames, Runs
 
 PLACE = 66
 
 
 def command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUN",
-            autocompletion=complete_run,
-            help="Runs by id or folder (default: the newest run).",
-            show_default=False,
-        ),
-    ] = None,
+    names: RunNames = None,
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
@@ -40,7 +31,7 @@ def command(
     from steelyard.measure.records import sums
     from steelyard.show.report.json_output import print_json
 
-    paths = [records.find(runs, name) for name in names] if names else [records.find(runs, None)]
+    paths = records.find_each(runs, names)
     found = [(records.head(path).id, sums.verify(path)) for path in paths]
     if json_:
         print_json([{"run": name, "same": one.same, **asdict(one)} for name, one in found])
