@@ -78,3 +78,23 @@ def test_the_answer_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> Non
         capsys.readouterr()
         assert cli.run_and_explain(lambda option=option: cli.app(["compare", *option, "--", "true", "true"])) == 2
         assert f"{option[0]} applies to runs, and not to two commands" in capsys.readouterr().err
+
+
+def test_a_busy_machine_does_not_let_a_slower_program_pass(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = [0.5, 3.0, 1.0, 2.5, 0.3, 4.0, 0.8, 2.0, 0.2, 3.5]  # for the processor, which others use
+    found = Timings(
+        [Timing(1 + wait, 1.0) for wait in waits],
+        [Timing(1.5 + wait, 1.5 + 0.01 * (n % 3)) for n, wait in enumerate(waits[::-1])],
+    )
+    monkeypatch.setattr("steelyard.measure.launch.commands_in_turn.time_in_turn", lambda *_: found)
+    words = ["compare", "--rounds", "10", "--fail-on-slower", "--", "./old", "./new"]
+    assert cli.run_and_explain(lambda: cli.app(words)) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("./new uses more processor time than ./old. Its wall-clock time is not clear.")
+
+
+def test_too_few_rounds_are_refused_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run_and_explain(lambda: cli.app(["compare", "--rounds", "5", "--", "/no/such", "/program"])) == 2
+    assert "5 pairs of runs (given by --rounds) are too few: an interval needs at least 6." in capsys.readouterr().err

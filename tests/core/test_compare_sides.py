@@ -551,6 +551,16 @@ def test_of_fifty_sides_each_has_its_name_on_the_screen() -> None:
     assert (len(first), set(rest)) == (49, {()}), "all differ from the baseline in the same way: not at all"
 
 
+def test_a_document_of_few_sides_has_the_values_of_their_cases() -> None:
+    compared = many(2)
+    text = comparison_document.markdown(compared)
+    table = text.partition("## Cases\n\n")[2].partition("\n\n")[0].splitlines()
+    assert table[0] == "| Case | system 0 | system 1 | Time of system 1 |"
+    assert len(table) == 2 + len(compared.rows)
+    assert "| memory.2 " in text
+    assert "## Cases" not in comparison_document.markdown(many(9))
+
+
 def test_csv_has_every_number_of_the_comparison_as_a_speed() -> None:
     compared = many(9)
     rows = list(csv.DictReader(io.StringIO(comparison_document.csv(compared))))

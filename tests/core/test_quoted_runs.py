@@ -159,6 +159,15 @@ def test_the_caption_names_what_launches_machine_and_digest(
     assert not re.search(r"See the table|table of results|pointer", caption)
 
 
+def test_the_caption_for_latex_has_escapes(whole: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plain, latex = (
+        figures(whole, f"triad-threads -o {tmp_path / 'f.svg'} {option}", capsys)["caption"]
+        for option in ("", "--latex")
+    )
+    assert latex == latex_letters.escaped(plain)
+    assert r"95 \% interval" in latex
+
+
 def test_a_figure_of_two_sides_names_both_runs(
     whole: Path, measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

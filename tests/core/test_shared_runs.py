@@ -275,7 +275,13 @@ def planted(run: Path) -> None:
     ]
     about["command"] += [*words, *SECRETS.values()]
     about["machine"]["notes"].append("; ".join(f"{name} is {secret}" for name, secret in SECRETS.items()))
-    about |= {"id": SECRETS["host"], "job": "slurm 4711", "paths": [SECRETS["path"]]}
+    about |= {"id": "sams-run", "job": "slurm 4711", "paths": [SECRETS["path"]]}
+    about["command"] += ["--name", "sams-run"]
+    about["machine"]["notes"].append(f"/proc/sys/{SECRETS['host']}/x and /dev/shm/{SECRETS['user']}/y")
+    about["shown"]["best"] |= {
+        "core_clock gcc-12.2.0 secret.solver step 1": 3e9,
+        "core_clock gcc /dev/shm/mgamgee/a x 1": 3e9,
+    }
     (run / "run.json").write_text(json.dumps(about))
     records = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
     for record in records:
@@ -295,8 +301,9 @@ def test_an_anonymous_file_names_nobody_and_measures_the_same(
     share(str(run), "--anonymous", "-o", str(tmp_path / "x.zip"))
     assert re.search(r"Replaced: .*host.*address.*look at the file", capsys.readouterr().out)
     for name, content in members_of(tmp_path / "x.zip").items():
-        for secret in (*SECRETS.values(), "mordor", "shire", "slurm 4711"):
-            assert secret.encode() not in content, (name, secret)
+        for secret in (*SECRETS.values(), "mordor", "shire", "slurm 4711", "sams-run", "secret.solver"):
+            text = content.replace(f"/proc/sys/{SECRETS['host']}/x".encode(), b"")
+            assert secret.encode() not in text, (name, secret)
     (taken,) = shared.take(tmp_path / "x.zip", tmp_path / "runs")
     assert taken.folder.name == "anonymous"
     before, after = (
@@ -309,6 +316,9 @@ def test_an_anonymous_file_names_nobody_and_measures_the_same(
     about = json.loads((taken.folder / "run.json").read_text())
     assert about["machine"]["host"] == "host1"
     assert about["job"] == "slurm"
+    assert f"/proc/sys/{SECRETS['host']}/x" in json.dumps(about), "a path of the system is not changed"
+    kept = json.loads((measured / "run.json").read_text())["shown"]["best"]
+    assert {key: kept[key] for key in about["shown"]["best"]} == about["shown"]["best"]
     assert about["toolchains"] == json.loads((run / "run.json").read_text())["toolchains"]  # /usr/bin names nobody
 
 

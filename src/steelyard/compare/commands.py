@@ -25,6 +25,14 @@ class Measure:
     comparison: Comparison
 
 
+def expect_enough(rounds: int) -> None:
+    """Raises UsageError for a number of pairs that gives no interval."""
+    if rounds < FEWEST_PAIRS:
+        raise UsageError(
+            f"{rounds} pairs of runs (given by --rounds) are too few: an interval needs at least {FEWEST_PAIRS}. Give more."
+        )
+
+
 def compare_timings(timings: Timings) -> list[Measure]:
     """Returns the wall-clock time, and the processor time if both commands used some.
 

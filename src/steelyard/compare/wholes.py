@@ -31,6 +31,8 @@ MOST_RUNS = 20  # of each side; nobody measures more for one answer
 STEEPEST = 2.0  # power of the pace that the time of a program follows at most (within shared runs: 0 to 2)
 ENOUGH = 0.5  # share of the cases with undisturbed launches in both runs from which only these launches are compared
 
+VAST = 9.0  # relative: a smallest difference beyond this says nothing more
+
 
 T = TypeVar("T")
 AnyArray = TypeVar("AnyArray", Indexes, Flags, Array)
@@ -256,7 +258,8 @@ def _whole(
             "Too few are left to show how launches differ.",
         )
     elif j.call == "UNCLEAR":
-        unclear = Unclear("too wide", f"Only a difference of {percent(j.smallest)} or more would be found.")
+        least = f"of {percent(j.smallest)} or more" if j.smallest < VAST else "by several times"
+        unclear = Unclear("too wide", f"Only a difference {least} would be found.")
     disturbed = any(cases.disturbed for cases in groups)
     runs = _count_runs(e, j.smallest, c.a.is_group and c.b.is_group) if j.call == "UNCLEAR" else None
     mix = compare_mix(*sides, clean, _weigh(groups), j) if c.with_mix else None

@@ -25,11 +25,13 @@ _OWN = {
 }  # fmt: skip
 # Paths below these are the same on every machine, or name no user.
 _COMMON = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc/", "/proc/", "/sys/", "/dev/", "/opt/")
+_OWN_FILES = ("/dev/shm/", "/proc/self/cwd")  # of users, below these
 LONGEST = 80  # letters of an address
 _PLAIN = {"localhost", "root", "", "unnamed machine"}  # names that say nothing
 _TIME = re.compile(r"\d{8}-\d{6}(-\d+)?")  # the name of a run that its time gave
 # A text is read word by word, and a word as a whole, so that the time grows with the length of the text only.
 _WORD = re.compile(r"[^\s'\",;()\[\]{}<>|]+")
+_PLAIN_WORD = re.compile(r"[\w.+-]+")
 _JOINTS = re.compile("([=:])")  # between the parts of a word, such as PATH=/a:/b
 _ADDRESS = re.compile(
     r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?:[:/][0-9]{1,5})?"
@@ -56,10 +58,13 @@ class Anonymous:
         system = str(about.get("machine", {}).get("system", ""))
         self._exact = {**names, system: names.get(system, system if system in _PLAIN else SYSTEM)}
         names = self._exact | {user: self._word("user", user) for user in _find_users(folder, about)}
+        given = str(about.get("id", ""))
+        names |= {} if _TIME.fullmatch(given) else {given: RUN}
         # A host that is called as a field or a kernel is replaced only where a host stands.
         self._names = {
             name: word for name, word in names.items() if re.search(r"[^\W\d_]", name[1:]) and name not in own | _PLAIN
         }
+        self._long = [name for name in self._names if " " in name]
         every = "|".join(re.escape(name) for name in sorted(self._names, key=len, reverse=True))
         self._pattern = re.compile(rf"(?<![^\W_])(?:{every})(?![^\W_])") if every else None
         self.name = about["id"] if _TIME.fullmatch(str(about.get("id", ""))) else RUN
@@ -81,6 +86,7 @@ class Anonymous:
             about = self.replace(_read_json(path))
             if path.name == "run.json":
                 about |= {"id": self.name, "job": str(about.get("job") or "").partition(" ")[0] or None}
+                _leave_out_others(about)
             yield json.dumps(about, indent=1, ensure_ascii=False)
         else:
             with ordinary(path) as file:
@@ -97,7 +103,11 @@ class Anonymous:
         return [self.replace(inner, key) for inner in value] if isinstance(value, list) else value
 
     def _replace_text(self, text: str) -> str:
-        text = hide(text, self._word)
+        for name in self._long:  # names of several words
+            text = text.replace(name, self._names[name])
+        return hide(text, self._word, self._rename)
+
+    def _rename(self, text: str) -> str:
         return self._pattern.sub(lambda found: self._names[found[0]], text) if self._pattern else text
 
     def _word(self, kind: str, text: str) -> str:
@@ -107,12 +117,15 @@ class Anonymous:
         return self._words[kind, text]
 
 
-def hide(text: str, word: Callable[[str, str], str]) -> str:
-    """Returns the text with a `word(kind, found)` for each path, address and serial number. Paths of systems stay."""
-    return _WORD.sub(lambda found: _hide_word(found[0], word), text)
+def hide(text: str, word: Callable[[str, str], str], rename: Callable[[str], str] = str) -> str:
+    """Returns the text with a `word(kind, found)` for each path, address and serial number.
+
+    Paths that are alike on all systems stay. `rename` gets what is neither of them.
+    """
+    return _WORD.sub(lambda found: _hide_word(found[0], word, rename), text)
 
 
-def _hide_word(text: str, word: Callable[[str, str], str]) -> str:
+def _hide_word(text: str, word: Callable[[str, str], str], rename: Callable[[str], str]) -> str:
     bare = text.rstrip(".!?")
     rest = text[len(bare) :]
     if _NUMBER.fullmatch(bare):
@@ -122,12 +135,14 @@ def _hide_word(text: str, word: Callable[[str, str], str]) -> str:
     name, at, domain = bare.partition("@")
     if "://" in bare or (at and name and "." in domain) or (len(bare) < LONGEST and _ADDRESS.fullmatch(bare)):
         return word("address", bare) + rest
-    return "".join(_hide_path(part, word) for part in _JOINTS.split(bare)) + rest
+    return "".join(_hide_part(part, word, rename) for part in _JOINTS.split(bare)) + rest
 
 
-def _hide_path(part: str, word: Callable[[str, str], str]) -> str:
-    is_path = len(part) > 1 and part.startswith(("/", "~/"))
-    return f"/{word('path', part)}" if is_path and not f"{part}/".startswith(_COMMON) else part
+def _hide_part(part: str, word: Callable[[str, str], str], rename: Callable[[str], str]) -> str:
+    if len(part) < 2 or not part.startswith(("/", "~/")):
+        return rename(part)
+    is_common = f"{part}/".startswith(_COMMON) and not part.startswith(_OWN_FILES)
+    return part if is_common else f"/{word('path', part)}"
 
 
 def _find_hosts(value: Any, named: bool = False) -> Iterator[str]:
@@ -141,6 +156,17 @@ def _find_hosts(value: Any, named: bool = False) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _find_hosts(inner, named)
+
+
+def _leave_out_others(about: dict[str, Any]) -> None:
+    """Removes the paces of the machine that other runs showed, with their programs: what has a word that this run has not."""
+    shown = about.get("shown")
+    if isinstance(shown, dict) and isinstance(shown.get("best"), dict):
+        rest = {name: value for name, value in about.items() if name != "shown"}
+        known = set(_PLAIN_WORD.findall(json.dumps(rest, ensure_ascii=False)))
+        shown["best"] = {
+            key: pace for key, pace in shown["best"].items() if known.issuperset(_PLAIN_WORD.findall(key)[1:])
+        }
 
 
 def _shorten(host: str) -> str:

@@ -113,8 +113,8 @@ def command(
         bool,
         output_option(
             "--fail-on-slower",
-            help="Exit with code 1 if an undisturbed case is certainly slower than in the baseline, or the second command "
-            "than the first.",
+            help="Exit with code 1 if an undisturbed case is certainly slower than in the baseline; of two commands, if the "
+            "second one certainly takes more time or processor time. What is unclear does not count.",
         ),
     ] = False,
 ) -> None:
@@ -333,11 +333,12 @@ def _compare_commands(
     import shlex
     import sys
 
-    from steelyard.compare.commands import compare_timings
+    from steelyard.compare.commands import compare_timings, expect_enough
     from steelyard.measure.launch.commands_in_turn import time_in_turn
     from steelyard.show.command_line.progress_line import Line
     from steelyard.show.report import command_comparison
 
+    expect_enough(rounds)
     try:
         commands = [shlex.split(first), shlex.split(second)]
     except ValueError as error:
@@ -356,5 +357,5 @@ def _compare_commands(
     command_comparison.show(commands, measures, timings, as_json)
     if timings.interrupted:
         print(f"{len(timings.first)} of {rounds} pairs of runs were measured.", file=sys.stderr)
-    if fail_on_slower and any((m.name, m.comparison.call) == ("time", "SLOWER") for m in measures):
+    if fail_on_slower and any(measure.comparison.call == "SLOWER" for measure in measures):
         raise typer.Exit(1)

@@ -79,6 +79,7 @@ def command(
     baseline: Baseline = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
+    latex: Annotated[bool, output_option("--latex", help="Print the caption for LaTeX, with its escapes.")] = False,
     json_: Json = False,
 ) -> None:
     """Write one figure of the report as a vector file with its fonts, and print its caption. Without a name, list the figures.
@@ -107,7 +108,7 @@ def command(
     evaluation, sides = report_sides.read_report(chosen, groups or [], baseline, runs, paths or [], [], [])
     figures = figure_files.collect(evaluation, sides)
     if file and name:
-        _write(figures, name, file, look, json_)
+        _write(figures, name, file, look, latex, json_)
     elif all_ and output:
         done = figure_files.write(figures, output, form, look)
         print(f"{plural(len(done), 'figure')}: {one_line(str(output))}")
@@ -115,16 +116,18 @@ def command(
         _list(figures, json_)
 
 
-def _write(figures: "Figures", name: str, file: Path, look: "Look", json_: bool) -> None:
+def _write(figures: "Figures", name: str, file: Path, look: "Look", latex: bool, json_: bool) -> None:
     from steelyard.errors import one_line
     from steelyard.show.report import figure_files
     from steelyard.show.report.json_output import print_json
+    from steelyard.show.report.latex_letters import escaped
 
     one = figures.find(name)
     content = figures.draw(one, file.suffix.removeprefix("."), look)
     if not content:
         raise typer.Exit(4)  # a warning has said why
     written, caption = str(figure_files.write_figure(file, content)), figures.describe(one)
+    caption = escaped(caption) if latex else caption
     if json_:
         print_json({"figure": name, "title": one.figure.title, "file": written, "caption": caption})
     else:

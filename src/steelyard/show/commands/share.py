@@ -50,19 +50,20 @@ def command(
     folders = records.find_each(runs, names)
     if output is None and len(folders) > 1:
         raise UsageError("Several runs need a name for their file. Give it with --output FILE.")
-    target = output or Path(f"{folders[0].resolve().name}.zip")
+    hidden_names = [Anonymous(folder) if anonymous else None for folder in folders]
+    first = hidden_names[0].name if hidden_names[0] else folders[0].resolve().name
+    target = output or Path(f"{first}.zip")
     files.expect_output(target, "The shared file")
     replaced: dict[str, int] = {}
     with TemporaryDirectory() as within, Line(False) as line:
         copies = []
-        for number, folder in enumerate(folders, 1):
+        for number, (folder, hidden) in enumerate(zip(folders, hidden_names, strict=True), 1):
             line.begin(f"Packing run {number} of {len(folders)} …")
             notes = (*records.read(folder).notes, *power.read(folder).unread)
             if notes and not anonymous:
                 raise UsageError(
                     f"Readers would refuse the run {one_line(folder.name)}: {notes[0]}. --anonymous leaves such lines out."
                 )
-            hidden = Anonymous(folder) if anonymous else None
             copy = Path(within) / (hidden.name if hidden else folder.resolve().name)
             copy = copy.with_name(f"{copy.name}-{number}") if copy.exists() else copy
             if hidden:

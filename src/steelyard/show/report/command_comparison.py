@@ -24,6 +24,8 @@ ANSWERS = {
     "UNCLEAR": "It is not clear whether {b} is faster or slower than {a}. Measure more pairs with --rounds NUMBER.",
 }
 
+USES = {"SLOWER": "{b} uses more processor time than {a}.", "FASTER": "{b} uses less processor time than {a}."}
+
 
 def show(commands: Sequence[Sequence[str]], measures: Sequence[Measure], timings: Timings, as_json: bool) -> None:
     """Prints the answer first, then each measure of both commands with its 95 % interval."""
@@ -40,7 +42,11 @@ def show(commands: Sequence[Sequence[str]], measures: Sequence[Measure], timings
             )
         return
     time = measures[0].comparison
-    answer = ANSWERS[time.call].format(a=names[0], b=names[1], smallest=percent(SMALLEST, 1))
+    calls = {measure.name: measure.comparison.call for measure in measures}
+    words = ANSWERS[time.call]
+    if time.call == "UNCLEAR" and calls.get("processor time") in USES:
+        words = f"{USES[calls['processor time']]} Its wall-clock time is not clear. Measure more pairs with --rounds NUMBER."
+    answer = words.format(a=names[0], b=names[1], smallest=percent(SMALLEST, 1))
     console.print(escape(answer), style="bold", soft_wrap=True)
     console.print(
         f"The ratio of the times (second / first) is {time.ratio:.3f}, with a 95 % interval from {time.low:.3f} to "

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.compare.compared_sides import Cell, SidesComparison, Total
-from steelyard.model.units import significant
-from steelyard.model.words import joined, plural
+from steelyard.model.units import quantity, significant
+from steelyard.model.words import in_words, joined, plural
 from steelyard.show.report.call_styles import name_call
 from steelyard.show.report.changes import write_smallest, write_smallest_range
 from steelyard.show.report.documents import LATEX_HEAD, mark, write_longtable, write_table
@@ -29,6 +29,7 @@ TIMES = (
 COLUMNS = (
     "kind", "name", "condition", "cases", "side", "value", "unit", "verdict", "speed", "low", "high", "per_core", "call",
 )  # fmt: skip
+MOST_CASES = 100
 SIDES_APART = 3  # beside the baseline: each has rows of its own
 
 
@@ -157,12 +158,49 @@ def _parts(compared: SidesComparison) -> Iterator[Part]:
         headings = ("Class or benchmark", "Side", "Cases", "Time", "Call", "Smallest")
         yield Table("Matching cases", headings, totals, (False, False, True, True, False, True))
         yield TIMES
+    if len(names) <= SIDES_APART and 0 < len(compared.rows) <= MOST_CASES:
+        yield _table_cases(compared, names)
     for side in about.sides[1:]:
         if side.differences and side.alike:
             heading = side.name if len(side.alike) == 1 else "The others"
             title = f"Conditions of {joined(side.alike)} that differ"
             yield Table(title, ("Condition", names[0], heading), side.differences, [False] * 3)
     yield (*(text for side in about.sides for text in side.conditions), *about.notes)
+
+
+def _table_cases(compared: SidesComparison, names: Sequence[str]) -> Table:
+    """Returns the cases with the values of all sides, and the time of each other side relative to the baseline."""
+    given: dict[tuple[str, str], set[object]] = {}
+    for row in compared.rows:
+        for name, value in row.parameters.items():
+            given.setdefault((row.benchmark, name), set()).add(value)
+    rows = []
+    for row in compared.rows:
+        own = [in_words(name, v) for name, v in row.parameters.items() if len(given[row.benchmark, name]) > 1]
+        cells = [_write_value(one) for one in row.cells]
+        times = [_write_time(one) for one in row.cells[1:]]
+        condition = f" ({', '.join(own)})" if own else ""
+        title = f"{row.benchmark} {row.kernel}{condition}, {row.metric}"
+        rows.append((title, *cells, *times))
+    return Table(
+        "Cases",
+        ("Case", *names, *(f"Time of {name}" for name in names[1:])),
+        rows,
+        [False, *[True] * (2 * len(names) - 1)],
+    )
+
+
+def _write_value(one: Cell) -> str:
+    if one.value is None:
+        return "–"
+    marked = "" if one.level in ("CLEAN", "FOREIGN") else f" {one.level}"
+    return f"{quantity(one.value.value, one.value.unit)}{marked}"
+
+
+def _write_time(one: Cell) -> str:
+    if one.ratio is None:
+        return "–"
+    return f"× {with_interval(one.ratio, one.low, one.high, write=significant)} {name_call(one.call)}".rstrip()
 
 
 def _describe(cell: page.MachineText) -> str:
