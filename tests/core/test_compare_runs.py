@@ -13,7 +13,10 @@ from builders import chase, evaluation, gather, machine, measured, message, resu
 from output_schemas import read_output
 from steelyard.compare import published_figures
 from steelyard.compare.published_side import find_known
+from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.runs import Row, RunComparison, compare, list_slower
+from steelyard.compare.side import Side
+from steelyard.compare.sides import compare_sides
 from steelyard.errors import UsageError
 from steelyard.measure import published
 from steelyard.measure.benchmarks.memory import placement
@@ -407,6 +410,17 @@ def test_a_difference_beside_a_neighbour_on_the_core_is_not_called() -> None:
     shown = [line.plain for line in side_by_side.screen(run(CASES), run(slow), found, 80)]
     assert any(line.startswith("   2  The cores themselves issued 48 % fewer") for line in shown)
     assert list_slower(found) == []
+
+
+def test_both_engines_state_the_pace_beside_the_cases_that_both_runs_have() -> None:
+    slow = shifted([triad(10e9 / 1.3), triad(18e9 / 1.3, threads=2), chase(1e-7)], 3)
+    more = [*paced(CASES, 5.2), *paced([triad(9e9, threads=n) for n in range(3, 9)], 4.0)]
+    a, b = run(more), run(paced(slow, 2.7))
+    sides = [Side(name=n, kind="run", runs=(reduce_run(of),)) for n, of in (("a", a), ("b", b))]
+    (beside,) = [note for note in compare(a, b).notes if "additions" in note]
+    (among,) = [note for note in compare_sides(sides).others[0].conditions if "additions" in note]
+    assert beside == among
+    assert "48 % fewer additions" in beside
 
 
 def test_a_great_difference_is_called_if_the_pace_does_not_explain_it() -> None:

@@ -69,6 +69,10 @@ class SideView:
         """The pace of the machine beside the trusted launches."""
         return read_table(self.table, self._trusted)
 
+    def read_beside(self, cases: Indexes) -> Readings:
+        """Returns the pace of the machine beside the trusted launches of these cases."""
+        return read_table(self.table, self._trusted[np.isin(self.table.case[self._trusted], cases)])
+
     @cached_property
     def rates(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
         """For each case the mean pace of the cores beside its launches, as a logarithm; NaN if it is unknown."""

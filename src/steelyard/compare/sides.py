@@ -142,7 +142,8 @@ def _pair(first: SideView, other: SideView, with_mix: bool) -> _Pair:
     same_machine = all(first.facts.get(group) == other.facts.get(group) for group in ("machine", "setting"))
     # The spread of a group holds what the pace of its runs causes.
     check_pace = same_machine and not (first.table.is_group or other.table.is_group)
-    pace = find_other_pace(first.readings, other.readings) if check_pace else None
+    pairs = common.pairs
+    pace = find_other_pace(first.read_beside(pairs.a), other.read_beside(pairs.b)) if check_pace else None
     comparable = estimate_wholes(first.table, other.table, common.pairs, check_pace, pace is not None, with_mix)
     return other, common, comparable, pace
 
