@@ -53,7 +53,7 @@ def command(
     """Write the HTML report of a run again, or of several runs, groups of runs and published systems side by side.
 
     The report is one file that needs no network. With several sides, each figure has a line for each side, and the page
-    Comparison has all values with their ratios.
+    Comparison has all values with their ratios. With six sides or more, it begins with the rank of the first one.
 
     Examples: **steelyard report --output node17.html** · **steelyard report node17 node3 "4x AMD 8350 Barcelona"** ·
     **steelyard report --group old='runs/2025*' --group new='runs/2026*'** ·
