@@ -385,6 +385,7 @@ def test_a_whole_run_can_be_shared_without_names_and_keeps_its_results(
         ("fe80::1 ::1 12:30 12:30:45", "<address> <address> 12:30 12:30:45"),
         ("/home/eve/a.txt.", "/<path>."),
         ("/ a/b", "/ a/b"),
+        ("0:1:2:3 1:2", "0:1:2:3 1:2"),
     ],
 )
 def test_paths_addresses_and_their_neighbours(text: str, hidden: str) -> None:

@@ -54,6 +54,22 @@ def test_a_shared_run_is_shown_and_compared_as_an_own_one(
     say(["compare", str(tmp_path / "runs" / "anonymous"), str(measured / "b1")], capsys)
 
 
+def test_an_imported_run_is_shared_without_the_names_of_its_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "results" / "of-sam"
+    logs.mkdir(parents=True)
+    (logs / "osu.txt").write_text(osu())
+    say(["import", str(tmp_path / "results"), "--runs", str(tmp_path / "runs"), "--name", "logs"], capsys)
+    say(["share", "logs", "--runs", str(tmp_path / "runs"), "--anonymous", "-o", str(tmp_path / "x.zip")], capsys)
+    say(["import", str(tmp_path / "x.zip"), "--runs", str(tmp_path / "others")], capsys)
+    (folder,) = (tmp_path / "others").iterdir()
+    for name in ("run.json", "values.jsonl"):
+        text = (folder / name).read_text()
+        assert "of-sam" not in text
+        assert "file1.txt" in text
+
+
 def test_a_dry_run_copies_nothing(measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     say(["share", str(measured / "b0"), "-o", str(tmp_path / "x.zip")], capsys)
     told = say(["import", str(tmp_path / "x.zip"), "--runs", str(tmp_path / "runs"), "--dry-run"], capsys)

@@ -17,6 +17,7 @@ from steelyard.measure.records.writing import write_whole
 from steelyard.system.files import lines, ordinary
 
 SYSTEM, RUN = "anonymous system", "anonymous"
+_FILE, _FILES = "file", "files"  # of an imported value, and all of its run
 _HOSTS = {"host", "hosts"}  # fields whose texts are names of hosts
 _NAMED = {*_HOSTS, "system"}
 # Fields whose texts are words of Steelyard or of its benchmarks.
@@ -36,8 +37,9 @@ _JOINTS = re.compile("([=:])")  # between the parts of a word, such as PATH=/a:/
 _ADDRESS = re.compile(
     r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?:[:/][0-9]{1,5})?"
     r"|(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}"  # Ethernet, InfiniBand
-    r"|(?=[0-9a-fA-F:]*:[0-9a-fA-F]*:)[0-9a-fA-F:]{3,39}(?:/[0-9]{1,3})?"  # IPv6
+    r"|(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}"
 )
+_SHORT_ADDRESS = re.compile(r"[0-9a-fA-F:.]+(?:/[0-9]{1,3})?")  # IPv6, if it has "::"
 _NUMBER = re.compile(r"(?:GPU-|MIG-)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
 
@@ -70,7 +72,7 @@ class Anonymous:
         self.name = about["id"] if _TIME.fullmatch(str(about.get("id", ""))) else RUN
 
     def copy(self, folder: Path, target: Path) -> None:
-        """Writes the run in `folder` without names into the new folder `target`, with check sums. OSError."""
+        """Writes the run in `folder` without names into the new folder `target`, with checksums. OSError."""
         target.mkdir()
         for name in sums.FILES:
             if (folder / name).is_file():
@@ -96,11 +98,17 @@ class Anonymous:
     def replace(self, value: Any, key: str = "") -> Any:
         """Returns the value of the field `key` with other words in its texts."""
         if isinstance(value, str):
-            exact = self._exact.get(value) if key in _NAMED else None
+            exact = self._exact.get(value) if key in _NAMED else self._name_file(value) if key == _FILE else None
             return self._replace_text(value) if exact is None else exact
+        if isinstance(value, dict) and key == _FILES:
+            return {digest: self._name_file(name) for digest, name in value.items()}
         if isinstance(value, dict):
             return {hide(name, self._word): self.replace(inner, name) for name, inner in value.items()}
         return [self.replace(inner, key) for inner in value] if isinstance(value, list) else value
+
+    def _name_file(self, name: str) -> str:
+        """Returns another name for a file that was imported: its folders often name systems and people."""
+        return f"{self._word('file', name)}{Path(name).suffix[:8]}" if name else name
 
     def _replace_text(self, text: str) -> str:
         for name in self._long:  # names of several words
@@ -133,7 +141,8 @@ def _hide_word(text: str, word: Callable[[str, str], str], rename: Callable[[str
     if bare.startswith(("127.", "0.0.0.0")) or _CLOCK.fullmatch(bare):
         return text
     name, at, domain = bare.partition("@")
-    if "://" in bare or (at and name and "." in domain) or (len(bare) < LONGEST and _ADDRESS.fullmatch(bare)):
+    pattern = _SHORT_ADDRESS if "::" in bare else _ADDRESS
+    if "://" in bare or (at and name and "." in domain) or (len(bare) < LONGEST and pattern.fullmatch(bare)):
         return word("address", bare) + rest
     return "".join(_hide_part(part, word, rename) for part in _JOINTS.split(bare)) + rest
 
