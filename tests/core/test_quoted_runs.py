@@ -180,3 +180,29 @@ def test_an_unknown_figure_is_refused_with_the_nearest_name(whole: Path, capsys:
     assert cli.run_and_explain(lambda: cli.app(["figure", "triad-thread", str(whole), "-o", "/dev/null.svg"])) == 2
     assert cli.run_and_explain(lambda: cli.app(["figure", "triad-thread", str(whole)])) == 2
     assert "There is no figure 'triad-thread'. Did you mean 'triad-threads'?" in capsys.readouterr().err
+
+
+def test_a_report_of_one_benchmark_is_a_file_of_its_own(whole: Path, measured: Path, tmp_path: Path) -> None:
+    def write(*words: str) -> set[str]:
+        made = tmp_path / "r.html"
+        assert (
+            cli.run_and_explain(lambda: cli.app(["report", str(whole), *words, "--only", "memory", "-o", str(made)]))
+            == 0
+        )
+        return set(
+            re.findall(
+                r'<section[^>]* id="((?:memory|core|network|node|application|cluster)-[a-z-]+)"', made.read_text()
+            )
+        )
+
+    before = (whole / "report.html").read_bytes() if (whole / "report.html").exists() else b""
+    pages = write()
+    assert "memory-stream" in pages
+    assert all(page.startswith("memory-") for page in pages)
+    assert all(page.startswith("memory-") for page in write(str(measured / "b0")))
+    assert cli.run_and_explain(lambda: cli.app(["report", str(whole), "--only", "memory"])) == 2
+    assert (
+        cli.run_and_explain(lambda: cli.app(["report", str(whole), "--only", "memry", "-o", str(tmp_path / "x")])) == 2
+    )
+    assert not (tmp_path / "x").exists()
+    assert ((whole / "report.html").read_bytes() if (whole / "report.html").exists() else b"") == before

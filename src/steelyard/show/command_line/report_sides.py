@@ -9,13 +9,14 @@ from steelyard.compare.modes import NodeRun, select_node
 from steelyard.compare.prices import choose_of_sides
 from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.side import Side, SideRun
-from steelyard.compare.sides import judge_sides, list_letters
+from steelyard.compare.sides import judge_sides, list_letters, restrict_sides
 from steelyard.errors import UsageError
 from steelyard.measure import records
 from steelyard.measure.machine import describe
 from steelyard.model import Evaluation, Factors
 from steelyard.show.command_line.evaluated_run import read
 from steelyard.show.command_line.sides import find_named, put_first, read_sides
+from steelyard.show.report.export import narrow, select
 from steelyard.show.report.joined_figures import SideFigures
 from steelyard.show.report.run_figures import RunFigures, draw_run
 from steelyard.show.report.shown_sides import choose_sides
@@ -28,13 +29,14 @@ class RunReader:
     """Reads the runs of a report. Each is read once for all that the report has of it."""
 
     paths: Sequence[Path]
+    only: Sequence[str] = ()  # benchmarks or groups; (): all
     _figures: dict[str, RunFigures] = field(default_factory=dict)  # by the folder
     _nodes: dict[str, NodeRun] = field(default_factory=dict)
     _first: dict[str, Evaluation] = field(default_factory=dict)  # the last run of the first side
 
     def read(self, path: Path, side: int) -> SideRun:
         """Returns a run of the side of that number, and draws its figures if the side is drawn. SteelyardError."""
-        evaluation = read(path, self.paths)
+        evaluation = self._open(path)
         run = reduce_run(evaluation)
         if side == 0:
             self._first = {run.path: evaluation}
@@ -47,16 +49,19 @@ class RunReader:
     def figures(self, run: SideRun) -> RunFigures:
         """Returns the figures of a run by benchmark. SteelyardError."""
         if run.path not in self._figures:
-            self._figures[run.path] = draw_run(read(Path(run.path), self.paths))
+            self._figures[run.path] = draw_run(self._open(Path(run.path)))
         return self._figures[run.path]
 
     def node(self, run: SideRun) -> NodeRun:
         """Returns what a run has of the kernels of the node. SteelyardError."""
-        return self._nodes.get(run.path) or select_node(read(Path(run.path), self.paths))
+        return self._nodes.get(run.path) or select_node(self._open(Path(run.path)))
 
     def evaluate(self, run: SideRun) -> Evaluation:
         """Returns the evaluation of a run. SteelyardError."""
-        return self._first.pop(run.path, None) or read(Path(run.path), self.paths)
+        return self._first.pop(run.path, None) or self._open(Path(run.path))
+
+    def _open(self, path: Path) -> Evaluation:
+        return narrow(read(path, self.paths), self.only)
 
 
 def compare(sides: Sequence[Side], reader: RunReader, prices: Sequence[str] = ()) -> ReportSides:
@@ -89,10 +94,11 @@ def read_report(
     paths: list[Path],
     traces: list[Path],
     prices: list[str],
+    benchmarks: Sequence[str] = (),
 ) -> tuple[Evaluation | None, ReportSides | None]:
-    """Returns the run that the report shows, and all sides if there are several."""
+    """Returns the run that the report shows, and all sides if there are several, with these benchmarks or groups only."""
     factors = _read_factors(traces) if traces else ()
-    reader = RunReader(paths)
+    reader = RunReader(paths, benchmarks)
     if len(names) <= 1 and not groups:
         only = find_named(names[0], runs) if names else records.find(runs, None)
         if isinstance(only, Path):
@@ -105,11 +111,11 @@ def read_report(
             )
             if single:
                 raise UsageError(f"{single} needs at least two sides. Name the runs to compare.")
-            return replace(read(only, paths), traces=factors), None
+            return replace(narrow(select(read(only, paths), benchmarks), benchmarks), traces=factors), None
         chosen: tuple[Side, ...] = (only,)
     else:
         chosen = read_sides(names, groups, runs, paths, reader.read)
-    sides = compare(put_first(chosen, names, baseline), reader, prices)
+    sides = compare(restrict_sides(put_first(chosen, names, baseline), benchmarks), reader, prices)
     if sides.own is None:
         if traces:
             raise UsageError("--trace needs a run, but all sides are published systems. Name a run, or omit --trace.")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.show.command_line.completion import complete_side
+from steelyard.show.command_line.completion import complete_benchmark, complete_side
 from steelyard.show.command_line.options import Baseline, Groups, Paths, Price, Runs
 
 PLACE = 70
@@ -47,6 +47,15 @@ def command(
             "The page Scaling then shows why efficiency is lost.",
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Show only this benchmark or group, such as memory.stream, in the file --output (default: all of the runs).",
+            autocompletion=complete_benchmark,
+        ),
+    ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
@@ -59,22 +68,25 @@ def command(
     **steelyard report --group old='runs/2025*' --group new='runs/2026*'** ·
     **steelyard report small large --price small=0.096/h --price large=0.768/h --price energy=0.30/kWh**
     (also for the same money) ·
-    **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace)
+    **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) ·
+    **steelyard report node17 --only memory --output memory.html**
     """
     import sys
 
     from steelyard.compare import prices
-    from steelyard.errors import one_line
+    from steelyard.errors import UsageError, one_line
     from steelyard.measure import records
     from steelyard.show.command_line import conclusion, report_sides
     from steelyard.system import files
 
+    if only and not output:
+        raise UsageError("A report of some benchmarks needs a file of its own. Give it with --output FILE.")
     if output:
         files.expect_output(output, "The report")
     if against:
         names = [*(names or [str(records.find(runs, None))]), *against]
     evaluation, sides = report_sides.read_report(
-        names or [], groups or [], baseline, runs, paths or [], traces or [], price or []
+        names or [], groups or [], baseline, runs, paths or [], traces or [], price or [], only or []
     )
     print(one_line(str(conclusion.write_report(evaluation, output, sides))))
     if price and sides and (unused := prices.explain_unused(price, sides.judged.comparison.machines)):

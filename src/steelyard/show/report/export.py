@@ -40,6 +40,16 @@ def select(evaluation: Evaluation, only: Sequence[str], main: bool = False) -> E
     return evaluation
 
 
+def narrow(evaluation: Evaluation, only: Sequence[str]) -> Evaluation:
+    """Returns the results of these benchmarks or groups, if there are some, with the findings on them and on the whole run."""
+    if not only:
+        return evaluation
+    chosen = [r for r in evaluation.results if any(f"{r.benchmark}.".startswith(f"{name}.") for name in only)]
+    narrowed = _replace_results(evaluation, chosen)
+    findings = tuple(f for f in evaluation.findings if not f.benchmark or f.benchmark in narrowed.benchmarks)
+    return replace(narrowed, findings=findings)
+
+
 def _replace_results(evaluation: Evaluation, results: Iterable[Result]) -> Evaluation:
     chosen = tuple(results)
     names = {result.benchmark for result in chosen}
