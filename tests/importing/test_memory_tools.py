@@ -127,6 +127,16 @@ def test_clpeak_on_a_gpu_measures_what_device_peak_does_and_a_processor_is_no_de
     )
 
 
+@pytest.mark.parametrize("heading", ["Half-precision compute (GFLOPS)", "Single-precision compute (GFLOPS)"])
+def test_rows_of_clpeak_without_their_heading_are_refused(heading: str) -> None:
+    result = read(output("clpeak.txt").replace(heading, "", 1))
+    whole = read(output("clpeak.txt"))
+    assert len(result.problems) == 1
+    assert "whose rows end here" in result.problems[0]
+    known = {(v.benchmark, v.kernel, v.value, str(v.parameters)) for v in whole.values}
+    assert {(v.benchmark, v.kernel, v.value, str(v.parameters)) for v in result.values} < known
+
+
 def test_babelstream_names_another_kind_of_memory() -> None:
     text = output("babelstream.txt")
     kinds = {

@@ -12,6 +12,10 @@ MARKS = ("Global memory bandwidth (GBPS)", "Single-precision compute (GFLOPS)", 
 SECTION = r"\s*(?P<name>[\w-].*\S) \((?P<unit>GBPS|GFLOPS|GIOPS)\)\s*$"
 ROW = r"\s*(?P<name>[a-z]\w*(?: [\w-]+)*(?:\([\w ]+\))?(?: [\w-]+)*) *: (?P<word>\S.*?)\s*$"
 UNITS = {"GBPS": "GB/s", "GFLOPS": "Gflop/s", "GIOPS": "Gop/s"}
+KINDS = {
+    "global memory": "float", "single": "float", "integer char": "char", "integer short": "short", "integer compute": "int",
+    "transfer": "transfer",
+}  # fmt: skip
 PRECISIONS = {"single": "single", "half": "half", "double": "double"}
 TRANSFERS = {"enqueueWriteBuffer": "to_device", "enqueueReadBuffer": "from_device"}
 # A processor behind OpenCL is no device besides: its values keep the names of clpeak.
@@ -23,12 +27,27 @@ def read(text: Text) -> Values:
     for head, part in text.parts_or_whole(r"\s*Device(?: \d+)?: (.*\S)"):
         about: Given = {"device": head[1] if head else None, "door": "opencl"}
         for section, rows in part.parts(SECTION):
+            seen = set[str]()
             for row, at in rows.match(ROW):
+                name = row["name"]
+                if name in seen or not _is_of(name, section["name"]):
+                    text.problems.append(
+                        f"line {rows.first + at}: '{name}' is not of '{section['name']}', whose rows end here"
+                    )
+                    break
+                seen.add(name)
                 if NUMBER.fullmatch(row["word"]):
                     with rows.row(at):
-                        yield from _read_row(section["name"], section["unit"], row["name"], row["word"], about)
+                        yield from _read_row(section["name"], section["unit"], name, row["word"], about)
         for latency, _ in part.match(r"\s*Kernel launch latency *: (\S+) us"):
             yield make("clpeak.launch", "launch", "latency", latency[1], "us", "mean", about)
+
+
+def _is_of(name: str, section: str) -> bool:
+    """Returns whether a row belongs below a heading: one that is missing would give its rows to the heading before."""
+    first = section.partition("-")[0].partition(" (")[0].lower()
+    kind = next((kind for words, kind in KINDS.items() if section.lower().startswith(words)), first)
+    return name.startswith(("enqueue", "memcpy")) if kind == "transfer" else name.rstrip("0123456789") == kind
 
 
 def _read_row(section: str, unit: str, name: str, word: str, about: Given) -> Values:
