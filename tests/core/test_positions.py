@@ -54,9 +54,9 @@ def test_the_place_counts_the_faster_ones_and_every_side_has_its_dot(speeds: lis
 def test_only_certain_differences_are_counted_beside_the_place() -> None:
     one = figure([0.5, 0.6, 0.7, 2.0, 3.0, 0.9], ["SLOWER", "SLOWER", "UNCLEAR", "FASTER", "UNCLEAR", "UNCLEAR"])
     (position,) = find_positions([one], names(one))
-    assert (position.place, position.certain) == ("3 of 7", "certainly faster than 2 and certainly slower than 1")
+    assert (position.place, position.certain) == ("3 of 7", ("certainly faster than 2", "certainly slower than 1"))
     (position,) = find_positions([figure([0.5] * 6)], names(one))
-    assert position.certain == ""
+    assert position.certain == ()
 
 
 def test_a_quantity_that_the_baseline_lacks_has_no_place() -> None:

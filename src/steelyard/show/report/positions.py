@@ -31,7 +31,7 @@ class Position:
     title: str
     value: str
     place: str
-    certain: str
+    certain: tuple[str, ...]
     slowest: str
     fastest: str
     middle: str
@@ -75,7 +75,7 @@ def _describe(figure: MachineFigure, speeds: dict[int, float], names: Mapping[st
         title=figure.title,
         value=_write_value(cells[0]),
         place=count_place(figure).removeprefix("rank "),
-        certain=" and ".join(f"certainly {word} than {n}" for word, n in certain.items() if n),
+        certain=tuple(f"certainly {word} than {n}" for word, n in certain.items() if n),
         slowest=_name(cells[ordered[0]], names),
         fastest=_name(cells[ordered[-1]], names),
         middle=f"× {write_factor(1 / middle)}",
