@@ -51,7 +51,7 @@ TESTS = (
     "whole/test_help.py",
     "whole/test_interface.py",
 )
-FRAMES = {"lowest": ["polars"], "newest": ["pandas"]}  # for the frames of the interface
+FRAMES = {"lowest": ["polars>=1.20"], "newest": ["pandas"]}  # for the frames of the interface
 MARKS = "not (alone or long or site or attack or opencl)"
 
 
