@@ -29,7 +29,7 @@ Per = Literal["", "core", "socket"]
 # four fifths of 96 %, which the developers of NCCL expect of a card (github.com/NVIDIA/nccl-tests, issue 119).
 LEAST_SHARES = {
     "triad": 0.6, "peak": 0.85, "linpack": 0.52, "link": 0.77, "pair": 0.77,
-    # Of devices: Triad reaches 85 to 93 % of its limit, copies 80 to 90 % of that of the link.
+    # On devices Triad reaches 85 to 93 % of its limit. Copies reach 80 to 90 % of the limit of the link.
     "device_triad": 0.7, "device_peak": 0.8, "to_device": 0.68, "from_device": 0.68,
 }  # fmt: skip
 ORDINARY = 3 / 4  # Triad with ordinary stores: the memory moves four words for three that STREAM counts

@@ -14,7 +14,7 @@ from steelyard.importing.values import Column, Given, Values, best_of, expect_ne
 
 TOOL = "BabelStream"
 BENCHMARK = "babelstream.stream"
-# What is measured as by a benchmark of Steelyard: these kernels, of implementations that run on a GPU only.
+# device.stream measures these kernels in the same way, if the implementation of BabelStream runs on GPUs only.
 OURS = "device.stream"
 NAMES_OF_OURS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "read": "read"}
 DOORS = {"cuda": "cuda", "hip": "hip"}

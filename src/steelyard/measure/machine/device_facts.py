@@ -36,7 +36,7 @@ def peaks(of: Mapping[int, int]) -> dict[str, float]:
 
 
 def describe(of: Mapping[int, int]) -> dict[str, Scalar]:
-    """Returns what a driver tells of a device, with units and clocks in SI units."""
+    """Returns the facts of a device by name: its parts, clocks (Hz), caches (bytes) and bus (bits)."""
     return {
         "units": of[UNITS],
         **({"capability": f"{of[MAJOR]}.{of[MINOR]}"} if MAJOR in of else {}),

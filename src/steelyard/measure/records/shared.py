@@ -21,7 +21,7 @@ from steelyard.measure.records.writing import NAME, list_new_names
 from steelyard.system.files import ordinary
 from steelyard.system.keeper import temporary_folder
 
-# What is made of a run, and is not taken.
+# Steelyard makes these files from the measurements. import makes them anew.
 MADE = ("attempts.jsonl", "report.html", "results.jsonl", "summary.json")
 MOST_RUNS = 1000
 LARGEST = 512 << 20  # bytes of a file; all files of an archive have at most twice as many
@@ -45,7 +45,7 @@ class Taken:
     new: bool
 
 
-def write(folders: Sequence[Path], file: BinaryIO) -> None:
+def write(folders: Sequence[Path], file: Path | BinaryIO) -> None:
     """Writes the runs in these folders, with all that was made of them, into an archive. OSError."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for folder in folders:

@@ -48,8 +48,8 @@ def command(
     for name in names or [str(records.find(runs, None))]:
         path = find_named(name, runs)
         if isinstance(path, Path):
-            found.append(citation.cite_run(records.head(path), author))
-            checked = sums.verify(path)
+            run, checked = records.head(path), sums.verify(path)
+            found.append(citation.cite_run(run, checked.digest, author))
             if checked.kept and not checked.same:
                 print(
                     f"steelyard: The files of {one_line(name)} are not as they were when it ended. To see which: "

@@ -39,7 +39,7 @@ def command(
 
     from steelyard.errors import UsageError, one_line
     from steelyard.measure import records
-    from steelyard.measure.records import power, sums
+    from steelyard.measure.records import power, shared, sums
     from steelyard.measure.records.anonymous import Anonymous
     from steelyard.model.words import joined, plural
     from steelyard.show.command_line import conclusion
@@ -73,17 +73,10 @@ def command(
                 sums.copy(folder, copy)
             conclusion.write_report(read(copy, paths or []), None)
             copies.append(copy)
-        files.make(target, "The shared file", lambda path: _write(copies, path))
+        files.make(target, "The shared file", lambda path: shared.write(copies, path))
     print(f"{plural(len(copies), 'run')}: {one_line(str(target))} ({target.stat().st_size / 1e6:.1f} MB)")
     if anonymous:
         counts = joined(plural(n, kind) for kind, n in replaced.items()) or "nothing"
         print(f"Replaced: {counts}. Other identifying text may remain: look at the file before you publish it.")
     else:
         print("It names hosts, users and paths. To replace them: --anonymous")
-
-
-def _write(folders: "list[Path]", path: Path) -> None:
-    from steelyard.measure.records import shared
-
-    with path.open("wb") as file:
-        shared.write(folders, file)

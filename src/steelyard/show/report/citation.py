@@ -27,9 +27,8 @@ def reference(run: str, path: str) -> str:
     return f"run {run}, digest {sums.find_digest(Path(path))}" if (Path(path) / "run.json").is_file() else f"run {run}"
 
 
-def cite_run(run: Run, author: str = "") -> Citation:
-    """Returns the citation of a run. MachineFailed if its files cannot be read."""
-    digest = sums.find_digest(Path(run.path))
+def cite_run(run: Run, digest: str, author: str = "") -> Citation:
+    """Returns the citation of a run whose files have this digest."""
     here = run.machine
     title = f"{'Imported results' if run.imported else 'Measurements'} of {name_machine(run)}"
     version = f"Steelyard {run.versions.get('steelyard', '')}".strip()

@@ -5,7 +5,7 @@ D. Patterson, Roofline: An Insightful Visual Performance Model for Multicore Arc
 core.peak and the Triad of memory.stream reached, not what a data sheet says.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Limit, Machine, Result, Value
@@ -112,7 +112,8 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
     for threads in sorted({1, max(1, len(machine.cpus))}):
         roofs = (*bandwidths(evaluation, threads), *peaks(evaluation, threads))
         if {roof.kind for roof in roofs} == {"peak", "bandwidth"}:
-            chosen = _choose(evaluation.results, threads, machine)
+            mine = [result for result in evaluation.results if _is_of_this_machine(result, machine)]
+            chosen = _choose(mine, threads, machine)
             places = tuple(place for result in chosen if (place := _place_under_roof(result, threads, roofs, machine)))
             lines.append(Roofline(threads, roofs, places))
     return tuple(lines)
@@ -126,7 +127,7 @@ def device_rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
     lines = []
     for key, roofs in list_device_roofs(evaluation).items():
         mine = [r for r in evaluation.results if on_device(r.parameters) and key_of(r) == key]
-        chosen = _choose(mine, threads, machine, lambda _: True)
+        chosen = _choose(mine, threads, machine)
         places = [place for result in chosen if (place := _place_on_device(result, threads, roofs))]
         own = [roof for roof in beside.roofs if roof.name in (MEMORY, VECTORS)] if beside else []
         others = [p for p in beside.places if not on_device(p.result.parameters)] if beside else []
@@ -215,18 +216,14 @@ def _roof_above(result: Result, level: str, intensity: float, roofs: Sequence[Ro
     return peak if memory and memory.at(intensity) >= peak.value else None
 
 
-def _choose(
-    results: Iterable[Result], threads: int, machine: Machine, fits: Callable[[Result], bool] | None = None
-) -> list[Result]:
+def _choose(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
     """Returns the usual, largest result of each kernel, for working sets in the caches and in memory.
 
-    `fits` chooses those that have their roofs; None: those of this machine's processors. A working set between the caches and
-    the memory represents its kernel only if there is no other.
+    A working set between the caches and the memory represents its kernel only if there is no other.
     """
     groups: dict[tuple[object, ...], dict[str, list[Result]]] = {}
     for result in results:
-        mine = fits(result) if fits else _is_of_this_machine(result, machine)
-        if mine and _computes(result) and threads_of(result, machine) == threads:
+        if _computes(result) and threads_of(result, machine) == threads:
             size = working_set(result)
             level = level_of(size, threads, machine) if size else None
             regime = "unclear" if level is None else MEMORY if level == MEMORY else "cache"
