@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from steelyard.compare.wholes import Whole
+from steelyard.compare.wholes import VAST, Whole
 from steelyard.model.units import percent, significant
 
 DOUBLE = math.log(2) - 0.005  # from here on a factor is easier to read than a percentage
 EXTREME = (1e-3, 1e4)  # outside, a ratio has an exponent: nobody counts the digits of 7390236
-MOST_FACTOR = 10.0  # a smallest difference beyond this factor is written as >×10
+MOST_FACTOR = 1 + VAST  # a smallest difference beyond this factor is written as >×10
 
 
 def write_factor(ratio: float) -> str:
