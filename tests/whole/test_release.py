@@ -28,7 +28,7 @@ def test_the_page_of_changes_is_the_section_of_the_version() -> None:
     assert (
         build_release.read_changes(BOTH, "0.2.0", tagged=False) == "# Changes in 0.2.0 (not released yet)\n\n- New.\n"
     )
-    assert "memory" in build_release.read_changes((ROOT / "CHANGELOG.md").read_text(), "0.1.0", tagged=False)
+    assert "### Measure" in build_release.read_changes((ROOT / "CHANGELOG.md").read_text(), "0.1.0", tagged=False)
 
 
 def test_a_tagged_version_needs_a_section_of_its_own() -> None:
