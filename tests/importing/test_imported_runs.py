@@ -191,3 +191,31 @@ def test_sides_without_a_common_value_are_told_so(tmp_path: Path, capsys: pytest
     page = render(evaluate(runs[0]), beside(evaluate(runs[0]), evaluate(runs[1])))
     assert "so there is nothing to compare" in page
     assert "Total times" not in page
+
+
+def test_an_imported_run_is_judged_once_and_answers_from_its_table(tmp_path: Path) -> None:
+    path = imported(tmp_path, "once", "osu_7.txt", "stream.txt", "mdtest.txt")
+    judged, restored = evaluate(path), evaluate(path)
+    assert (path / "results.jsonl").exists()
+    assert restored.results == judged.results
+    assert restored.findings == judged.findings
+    assert restored.condition == judged.condition
+    assert restored.run.imported is not None
+    assert judged.run.imported is not None
+    assert list(restored.run.imported.values) == list(judged.run.imported.values)
+    for name, benchmark in judged.benchmarks.items():
+        again = restored.benchmarks[name]
+        assert (again.title, again.summary, again.metrics, again.heading, again.roles) == (
+            benchmark.title, benchmark.summary, benchmark.metrics, benchmark.heading, benchmark.roles,
+        )  # fmt: skip
+        of_benchmark = tuple(result for result in judged.results if result.benchmark == name)
+        assert again.figures(of_benchmark, restored.run.machine) == benchmark.figures(of_benchmark, judged.run.machine)
+
+
+def test_a_changed_value_of_an_imported_run_is_judged_again(tmp_path: Path) -> None:
+    path = imported(tmp_path, "changed", "stream.txt")
+    before = evaluate(path)
+    lines = (path / "values.jsonl").read_text().splitlines()
+    (path / "values.jsonl").write_text("\n".join(lines[1:]) + "\n")
+    after = evaluate(path)
+    assert sum(len(result.metrics) for result in after.results) < sum(len(r.metrics) for r in before.results)

@@ -1,6 +1,6 @@
 """Values that other tools measured and that were imported as a run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.model.scalars import Better, Count, Parameters
@@ -55,6 +55,14 @@ class ForeignValue:
         return (self.benchmark, self.kernel, self.metric, self.statistic, *sorted(self.parameters.items()))
 
 
+def list_tools(values: Iterable[ForeignValue]) -> dict[str, tuple[str, ...]]:
+    """Returns the tools that measured the values, by benchmark, in their order."""
+    tools: dict[str, dict[str, None]] = {}
+    for value in values:
+        tools.setdefault(value.benchmark, {})[value.tool] = None
+    return {benchmark: tuple(found) for benchmark, found in tools.items()}
+
+
 def uses_several_nodes(parameters: Parameters) -> bool:
     """Returns whether a case ran on several nodes: then its host is only one of them."""
     given = {name: number for name, number in parameters.items() if isinstance(number, int)}
@@ -78,4 +86,4 @@ class Imported:
     tools: Mapping[str, Count]
     files: Mapping[str, str] = field(default_factory=dict)
     layout: str = ""
-    values: tuple[ForeignValue, ...] = ()  # in the file values.jsonl of the run
+    values: Sequence[ForeignValue] = ()  # in the file values.jsonl of the run

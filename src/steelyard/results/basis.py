@@ -12,7 +12,7 @@ from steelyard.model import Benchmark, Count
 from steelyard.system.files import ordinary
 
 HOUSE = Path(__file__).parents[1]
-FILES = ("run.json", "records.jsonl", "power.jsonl")
+FILES = ("run.json", "records.jsonl", "values.jsonl", "power.jsonl")
 FINISHED = "finished.json"
 BLOCK = 1 << 20  # bytes that are hashed at once
 

@@ -7,8 +7,8 @@ ends, and again whenever the files of the run or the rules have changed. docs/fo
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from steelyard.model import (
     Result,
     Run,
 )
+from steelyard.model.foreign import list_tools
 from steelyard.model.plain import suspect, to_json
 from steelyard.results.basis import Basis, find_basis, is_same
 from steelyard.results.deferred import Deferred
@@ -43,7 +44,8 @@ class Head:
     """The first line. `benchmarks` and `paths` are what the run measured, and the folders with further benchmarks.
 
     `records` is the number of records, `others` the indices of those without a result (of benchmarks that are not known here),
-    `attempts` the size of `attempts.jsonl` in bytes, `notes` the problems of their files.
+    `attempts` the size of `attempts.jsonl` in bytes, `notes` the problems of their files. An imported run has no records:
+    `values` is the number of its values, and `tools` has the tools that measured them by benchmark.
     """
 
     format: int
@@ -59,6 +61,8 @@ class Head:
     others: tuple[Count, ...]
     attempts: Count
     notes: tuple[str, ...] = ()
+    values: Count = 0
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,9 @@ def restore(path: Path, head: Head, run: Run) -> tuple[Run, tuple[Result, ...]] 
     attempts = [Deferred(len(p), partial(_decode_attempts, path, encoded, n)) for n, p in enumerate(places)]
     every = Deferred(head.records, lambda: _read_judged(path, head, zip(places, attempts, strict=True)))
     run = replace(run, machine=head.machine, records=every, notes=head.notes)
+    if run.imported:
+        values = Deferred(head.values, lambda: imported.values if (imported := records.read(path).imported) else ())
+        run = replace(run, imported=replace(run.imported, values=values))
     return run, tuple(_restore(row, of_row, every) for row, of_row in zip(rows, attempts, strict=False))
 
 
@@ -199,6 +206,7 @@ def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequenc
     from steelyard.statistics.results.attempts import reduce_records  # with NumPy, which readers do not need
 
     run = evaluation.run
+    values = run.imported.values if run.imported else ()
     places = {id(record): place for place, record in enumerate(run.records)}
     of_results = [tuple(places.pop(id(record)) for record in r.records) for r in evaluation.results]
     others = tuple(places.values())
@@ -218,6 +226,8 @@ def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequenc
         others=others,
         attempts=len(encoded_attempts),
         notes=tuple(notes),
+        values=len(values),
+        tools=list_tools(values),
     )
     rows = (
         Row(**{name: getattr(result, name) for name in _SHARED}, records=of_result)

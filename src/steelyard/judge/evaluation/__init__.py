@@ -9,7 +9,8 @@ from steelyard.measure import records
 from steelyard.measure.plan import catalogue
 from steelyard.measure.records import remembered
 from steelyard.measure.records.power import read as read_power
-from steelyard.model import Benchmark, Evaluation, Run
+from steelyard.model import Benchmark, Evaluation, Result, Run
+from steelyard.model.sensor import Power
 from steelyard.results import table
 from steelyard.results.basis import find_basis, is_same
 
@@ -22,35 +23,39 @@ def evaluate(path: Path, paths: Sequence[Path] = (), afresh: bool = False) -> Ev
     """
     run = records.head(path)
     catalogued = catalogue.find(remembered.folders(run, paths))
-    if run.imported:
-        return _judge_imported(path, paths, catalogued)
-    benchmarks = {name: catalogued[name] for name in run.plan.benchmarks() if name in catalogued}
-    power = read_power(path)
-    unread = (*power.unread, *remembered.unread(run, paths))
+    named = catalogued if run.imported else run.plan.benchmarks()
+    benchmarks = {name: catalogued[name] for name in named if name in catalogued}
+    power = None if run.imported else read_power(path)
+    unread = (*(power.unread if power else ()), *remembered.unread(run, paths))
     head = None if afresh else table.read_head(path)
     basis = find_basis(path, benchmarks, head.basis if head else None)
     if head and is_same(head.basis, basis) and (restored := table.restore(path, head, run)):
+        run, results = restored
         return Evaluation(
-            run=_note(restored[0], unread),
-            benchmarks=energy.add_metrics(benchmarks, restored[1], power),
-            results=restored[1],
+            run=_note(run, unread),
+            benchmarks=_describe(benchmarks, head, results, power),
+            results=results,
             findings=head.findings,
             power=power,
             condition=head.condition,
         )
-    from steelyard.judge.evaluation.judging import judge_run  # with the rules, which the table does not need
+    from steelyard.judge.evaluation import judging  # with the rules, which the table does not need
 
     run = records.read(path)
-    new = judge_run(_note(run, unread), benchmarks, power)
+    noted = _note(run, unread)
+    new = judging.judge_run(noted, benchmarks, power) if power else judging.judge_imported(noted, benchmarks)
     table.keep_table(path, new, basis, run.notes)
     return new
 
 
-def _judge_imported(path: Path, paths: Sequence[Path], benchmarks: Mapping[str, Benchmark]) -> Evaluation:
-    from steelyard.judge.evaluation.judging import judge_imported
+def _describe(
+    benchmarks: Mapping[str, Benchmark], head: table.Head, results: Sequence[Result], power: Power | None
+) -> Mapping[str, Benchmark]:
+    if power:
+        return energy.add_metrics(benchmarks, results, power)
+    from steelyard.judge.evaluation.foreign_results import describe  # with NumPy, which own runs do not need
 
-    run = records.read(path)
-    return judge_imported(_note(run, remembered.unread(run, paths)), benchmarks)
+    return describe(results, head.tools, benchmarks)
 
 
 def _note(run: Run, notes: Sequence[str]) -> Run:

@@ -25,6 +25,7 @@ from steelyard.model import (
     Verdict,
 )
 from steelyard.model.figure import Axis, Figure, Series
+from steelyard.model.foreign import list_tools
 from steelyard.model.roles import SIZES, Headline
 from steelyard.model.run import FOREIGN
 from steelyard.model.units import binary_size
@@ -44,16 +45,21 @@ Case = tuple[str, str, tuple[tuple[str, Scalar], ...]]
 def evaluate_imported(run: Run, imported: Imported, benchmarks: Mapping[str, Benchmark]) -> Evaluation:
     """Returns the results of an imported run without findings. `benchmarks` are those of Steelyard."""
     results = tuple(map(_summarise_case, group_cases(imported.values)))
+    described = describe(results, list_tools(imported.values), benchmarks)
+    return Evaluation(run=run, benchmarks=described, results=results, findings=(), condition=FOREIGN)
+
+
+def describe(
+    results: Iterable[Result], tools: Mapping[str, Iterable[str]], benchmarks: Mapping[str, Benchmark]
+) -> dict[str, Benchmark]:
+    """Returns a description of each benchmark of imported results. `tools` are those that measured it (`list_tools`)."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(result.benchmark, []).append(result)
-    tools: dict[str, dict[str, None]] = {}  # of each benchmark, in their order
-    for v in imported.values:
-        tools.setdefault(v.benchmark, {})[v.tool] = None
-    described = {
-        name: _describe(name, members, joined(tools[name]), benchmarks.get(name)) for name, members in groups.items()
+    return {
+        name: _describe(name, members, joined([*tools.get(name, ())]), benchmarks.get(name))
+        for name, members in groups.items()
     }
-    return Evaluation(run=run, benchmarks=described, results=results, findings=(), condition=FOREIGN)
 
 
 def name_metrics(values: Iterable[ForeignValue]) -> dict[tuple[str, str, str, str], str]:
