@@ -12,6 +12,7 @@ import pytest
 from foreign_outputs import OUTPUTS
 from import_fixture import imported, write
 from planted_archives import Archive, make_file, plant
+from planted_names import plant_names
 from steelyard.errors import UsageError
 from steelyard.importing import launches, reading
 from steelyard.importing.doubts import SEVERAL
@@ -68,6 +69,12 @@ FACTS = {
     "iter-3-node-1": [("word", "iter"), ("number", "3"), ("node", "node-1")],
     "Atomic_2025-04-05_T22-49-59": [("word", "Atomic"), ("date", "2025-04-05")],
     "ip-10-0-1-23_x": [("host", "ip-10-0-1-23"), ("word", "x")],
+    "nodes_2015_03_09": [("word", "nodes"), ("date", "2015-03-09")],
+    "mvapich2-20-omp": [("MPI", "mvapich2"), ("threads", 20)],
+    "5Mai2021_x_2020-Dez-05": [("date", "2021-05-05"), ("word", "x"), ("date", "2020-12-05")],
+    "KW22-2024": [("date", "KW22-2024")],
+    "a1b2c3d4 16feb2019": [("word", "a1b2c3d4"), ("date", "2019-02-16")],
+    "20701104_1e6": [("date", "20701104"), ("word", "1e6")],
     "queue1-dy-hpc6a48xlarge-10-x": [("host", "queue1-dy-hpc6a48xlarge-10"), ("word", "x")],
 }
 
@@ -251,6 +258,35 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     "a number of a job behind a unit": (
         ["s/x_8cores_cores_202012121635.out", "s/x_8cores_cores_202012121636.out"], [("", {"cores": 8})] * 2,
     ),
+    "numbers with an unknown word": (
+        [f"s/{name}" for name in ("qq=007", "qq=008", "qq=009")], [("", {"qq": at}) for at in (7, 8, 9)],
+    ),
+    "numbers with a unit count nothing": (
+        [f"s/x_{at}us.txt" for at in (1, 2, 3)], [("", {"file": f"{at}us"}) for at in (1, 2, 3)],
+    ),
+    "numbered places in names that are built in different ways": (
+        [f"s/x_l{at}{more}.txt" for at in (1, 2, 3) for more in ("", "_4nodes")],
+        [("", {"file": f"l-{at}", **nodes}) for at in (1, 2, 3) for nodes in ({}, {"nodes": 4})],
+    ),
+    "German and French words": (
+        ["s/x_4Knoten_Lauf1", "s/x_4Knoten_Lauf2", "s/x_8Knoten_Lauf1", "s/x_8Knoten_Lauf2"],
+        [("", {"nodes": nodes}) for nodes in (4, 4, 8, 8)],
+    ),
+    "counters in front, and copies": (
+        [f"s/{at}of2_{n}noeuds ({copy}).txt" for at in (1, 2) for n in (4, 8) for copy in (1, 2)],
+        [("", {"nodes": n}) for at in (1, 2) for n in (4, 8) for copy in (1, 2)],
+    ),
+    "folders of years, months and days": (
+        [f"s/2024/{day}/x_{n}nodes.txt" for day in ("05/31", "06/07", "Jul/03") for n in (1, 2)],
+        [("", {"nodes": n}) for n in (1, 2)] * 3,
+    ),
+    "a date and the number of a job behind a unit": (
+        [f"s/x_{n}_nodes_{end}" for n in (1, 2) for end in ("2015_03_09", "2015_03_16", "7465416")],
+        [("", {"nodes": n}) for n in (1, 2) for end in range(3)],
+    ),
+    "one number of threads, which not all names have": (
+        ["s/x_8threads.txt", "s/x.txt"], [("", {"file": "8-threads"}), ("", {})],
+    ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip
 
@@ -314,6 +350,32 @@ def test_planted_archives_are_understood() -> None:
     outcomes = [check(plant(random.Random(seed))) for seed in range(ARCHIVES)]
     assert sum(apart for apart, _ in outcomes) >= 0.97 * ARCHIVES
     assert sum(right for _, right in outcomes) >= 0.9 * ARCHIVES
+
+
+def test_names_of_other_habits_are_understood_or_shown_as_not_certain() -> None:
+    outcomes = []
+    for seed in range(ARCHIVES // 3):
+        archive = plant_names(random.Random(seed))
+        apart, right = check(archive)
+        _, parts = identify([planted.file for planted in archive.files])
+        outcomes.append((apart, right or any(part.guessed or part.meaning in ("file", "folder") for part in parts)))
+    assert sum(apart for apart, _ in outcomes) >= 0.97 * len(outcomes)
+    assert sum(right for _, right in outcomes) >= 0.97 * len(outcomes)
+
+
+GUESSED = {
+    "x/SystemA/1.out x/SystemB/1.out": False, "x/alfa/1.out x/beta/1.out": True, "x/archer2/1.out x/cirrus/1.out": False,
+    "x/sparse/1.out x/dense/1.out": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", GUESSED)
+def test_folders_with_unknown_words_are_systems_only_by_a_guess(names: str) -> None:
+    files = [make_file(name, at) for at, name in enumerate(names.split())]
+    parts = {part.meaning: part.guessed for part in identify(files)[1]}
+    assert parts == {"system": GUESSED[names]}
+    hosts = [replace(f, reading=replace(f.reading, host=f"{'ab'[at]}00{at}")) for at, f in enumerate(files)]
+    assert {part.meaning: part.guessed for part in identify(hosts)[1]} == {"system": False}
 
 
 def test_the_order_of_files_changes_nothing() -> None:

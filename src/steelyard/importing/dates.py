@@ -17,7 +17,12 @@ _FORMS = tuple(
     )
 )
 _EPOCH = re.compile(r"\s*(1\d{9})(?:\.\d+)?\s*")  # seconds since 1970, from 2001 to 2033
-FIRST, LAST = 1985, 2100  # years of a plausible date
+FOREIGN_MONTHS = {  # German and French ones that begin with other letters
+    "maerz": "mar", "mai": "may", "okt": "oct", "dez": "dec", "fev": "feb", "avr": "apr", "juin": "jun", "juil": "jul",
+    "aout": "aug",
+}  # fmt: skip
+_FOREIGN = re.compile(rf"(?<![a-z])(?:{'|'.join(FOREIGN_MONTHS)})", re.IGNORECASE)
+FIRST, LAST = 1985, 2040  # years of a plausible date
 
 
 def read_date(text: str) -> str:
@@ -36,6 +41,8 @@ def read_date(text: str) -> str:
 
 def read_date_of_name(text: str) -> str:
     """Returns the date that a part of a name states; "." and "_" may divide its numbers, too. "" if none is certain."""
+    text = _FOREIGN.sub(lambda month: FOREIGN_MONTHS[month[0].lower()], text)
+    text = re.sub(r"(\d{4})[-_.]([a-z]+)[-_.](\d\d?)", r"\2 \3 \1", text, flags=re.IGNORECASE)
     compact = re.match(r"(?:19|20)\d{6}(?=[-_T.]?\d{4})", text)  # of 202302081527 the day
     return read_date(re.sub(r"(?<=\d)[_.](?=\d\d)", "-", text, count=2)) or read_date(compact[0] if compact else "")
 

@@ -8,8 +8,10 @@ from math import log
 from statistics import median
 
 from steelyard.importing.collecting import ReadFile
+from steelyard.importing.dates import read_date_of_name
 from steelyard.importing.name_facts import (
     CONDITIONS,
+    MONTH,
     NEUTRAL,
     SETTING,
     SIZED,
@@ -19,12 +21,18 @@ from steelyard.importing.name_facts import (
     counts_repetitions,
     read_facts,
 )
+from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import ForeignValue
 
 MANY, LARGE = 10, 1.5  # cases, and the factor between two settings in half of them
 DEEPEST = 64  # folders of a file that are looked at
 _ENDING = re.compile(
     r"\.(?:out|log|txt|dat|csv|json|md|xml|yaml|yml|html|gz|bz2|xz|zip|tgz|tar|o|e)(?=(?:\.\d{1,3})?$)", re.IGNORECASE
+)
+_YEAR = r"(?:19|20)\d\d"
+_DATED = re.compile(
+    rf"{_YEAR}/(?:0?[1-9]|1[0-2]|{MONTH})(?:/(?:0?[1-9]|[12]\d|3[01]))?(?=/|$)|{_YEAR}[-_.]?(?:0[1-9]|1[0-2])(?=/|$)",
+    re.IGNORECASE,
 )
 _COUNTER = re.compile(r"(?<!\d)\d{1,3}$")
 _HINTS = ("system", "machine", "cluster", "platform", "host", "site", "arch")
@@ -89,6 +97,11 @@ def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
         values[value.benchmark, value.tool].append(value)
     cases = {kind: frozenset(hash(value.case) for value in found) for kind, found in values.items()}
     levels = [[Fact("host", name)] if name in hosts else read_facts(name) for name in names]
+    for at, (first, *rest) in ((at, names[at:-1]) for at in range(len(names) - 1)):
+        if dated := _DATED.match("/".join([first, *rest])):  # 2024/05/31 or 2024-05
+            depth = dated[0].count("/")
+            levels[at : at + depth] = [[] for _ in range(depth)]
+            levels[at + depth] = [Fact("date", read_date_of_name(day := dated[0].replace("/", "-")) or day)]
     for at in range(len(names) - 2):
         if names[at + 1] == "work" and re.fullmatch(r"\d{6}_\w+", names[at]):  # JUBE counts its sets of parameters
             levels[at] = [Fact(SETTING, int(names[at][:6])), Fact("word", names[at][7:])]
@@ -189,10 +202,25 @@ def find_system_level(places: Sequence[Place]) -> int | None:
     return above[-1] if above and len(shapes) == 1 else level  # submission-1 and submission-2 are of a known system
 
 
+def are_certain_systems(places: Sequence[Place], level: int) -> bool:
+    """Returns whether the folders of this level are well-known systems, say what they are, or hold files of different hosts."""
+    hosts: dict[str, set[str]] = defaultdict(set)
+    for place in places:
+        if label := _label(place, level):
+            hosts[label].add(re.sub(r"\d+", "#", short_name(place.file.reading.host)))
+    if any(_is_known(place, level) for place in places) or all(map(_is_hinted, hosts)):
+        return True
+    return all("" not in own for own in hosts.values()) and len(set[str]().union(*hosts.values())) >= len(hosts) > 1
+
+
+def _is_hinted(name: str) -> bool:
+    return any(hint in name.casefold() for hint in _HINTS)
+
+
 def _rate_level(places: Sequence[Place], at: int) -> tuple[bool, bool, bool, float]:
     """Returns how likely the folders of this level are systems: by words, by known ones, by conditions, by benchmarks below."""
     names = {label for place in places if (label := _label(place, at))}
-    hinted = sum(any(hint in name.casefold() for hint in _HINTS) for name in names)
+    hinted = sum(map(_is_hinted, names))
     known = any(_is_known(place, at) for place in places)
     return 2 * hinted > len(names), known, not are_conditions(names), _count_crossings(places, at)
 
@@ -204,6 +232,8 @@ def _names_systems(places: Sequence[Place], at: int) -> bool:
         names[_label(place, at)].append(place)
     names.pop("", None)
     if len(names) < 2 or counts_repetitions([*names]) or not all(re.search(r"[^\W\d_x]", name) for name in names):
+        return False
+    if all(re.match(r"\d+(?:\.\d+)?[^\W\d_]{1,3}$", name) for name in names):  # 4KB and 64KB, 250W and 300W
         return False
     skeletons = {re.sub(r"[\d_-]+", "", name.casefold()) for name in names}
     if skeletons <= SIZED or (len(skeletons) == 1 and not any(hint in name for hint in _HINTS for name in skeletons)):

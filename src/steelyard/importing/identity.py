@@ -8,12 +8,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from steelyard.importing.collecting import ReadFile
 from steelyard.importing.file_places import (
     Kind,
     Place,
     align_results,
+    are_certain_systems,
     are_conditions,
     count_shared,
     describe,
@@ -25,7 +27,18 @@ from steelyard.importing.file_places import (
 )
 from steelyard.importing.launches import list_settings, read_launch, shorten
 from steelyard.importing.layout import Layout
-from steelyard.importing.name_facts import BESIDE, COUNTS, NEUTRAL, SETTING, UNTYPED, Fact, are_jobs, counts_repetitions
+from steelyard.importing.name_facts import (
+    BESIDE,
+    COUNTED,
+    COUNTS,
+    SETTING,
+    SIZED,
+    UNTYPED,
+    Fact,
+    are_jobs,
+    counts_repetitions,
+    is_neutral,
+)  # fmt: skip
 from steelyard.importing.parts import FILE, FOLDER, NamedPart, Part, Stated, choose_parts
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import Parameters, Scalar
@@ -33,8 +46,8 @@ from steelyard.model import Parameters, Scalar
 REPETITION = "repetition"
 ALL: Kind = ("", "")
 IGNORED = (*BESIDE, REPETITION)
-_LAST_NUMBER = re.compile(r"[-.]\d+$")
-NODES = "nodes"
+_LAST_NUMBER = re.compile(r"(?:^|[-.])\d+$")
+NODES, SYSTEM = "nodes", "system"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,7 +100,8 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
         systems[identity.system, "" if identity.system else re.sub(r"\d+", "#", host)].append(at)
     parts: dict[tuple[int | None, str], dict[Scalar, None]] = defaultdict(dict)
     if names := [*dict.fromkeys(filter(None, named))]:
-        parts[level, FOLDER if are_conditions(names) else "system"].update(dict.fromkeys(names))
+        parts[level, FOLDER if are_conditions(names) else SYSTEM].update(dict.fromkeys(names))
+    guessed = level is not None and not are_certain_systems(places, level)
     stating: list[NamedPart] = []
     for members in systems.values():
         for kind, together in _list_kinds(places, members).items():
@@ -97,13 +111,19 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
             ]
             stating += _tell_apart(own, _add_endings(own, facts), kind, together)
     chosen = choose_parts(stating)
+    lacking: set[tuple[int | None, str]] = set()
     for one in sorted(chosen, key=lambda one: len(files) if one.part.folder is None else one.part.folder):
         parts[one.part.folder, one.part.meaning].update(dict.fromkeys(one.part.values))
+        if None in one.values:
+            lacking.add((one.part.folder, one.part.meaning))
         for at, value in zip(one.files, one.values, strict=True):
             if value is not None and one.part.meaning not in IGNORED:
                 _add(identities[at].parameters[one.kind], one.part, value)
-    differing = ((place, values) for place, values in parts.items() if len(values) > 1 or place[1] not in COUNTS)
-    return identities, [Part(folder, meaning, tuple(values)) for (folder, meaning), values in differing]
+    return identities, [
+        Part(*place, tuple(values), guessed and place == (level, SYSTEM))
+        for place, values in parts.items()
+        if len(values) > 1 or (values and (place in lacking or place[1] not in COUNTS))
+    ]
 
 
 def _add_endings(
@@ -256,6 +276,11 @@ def _align(facts: Sequence[Sequence[Fact]]) -> list[list[Fact | None]]:
         return [list(column) for column in zip(*facts, strict=True)]
     meanings = dict.fromkeys(fact.meaning for row in facts for fact in row if fact.meaning not in UNTYPED)
     columns: list[list[Fact | None]] = [_join_facts(facts, meaning) for meaning in meanings]
+    if all(
+        row and row[0].meaning == "number" for row in facts
+    ):  # 1_x and 2_y: the first number of all names is one part
+        columns.append([row[0] for row in facts])
+        facts = [row[1:] for row in facts]
     words = [_list_words(row) for row in facts]
     return [*columns, [Fact("word", text) if text else None for text in _remove_counters(_join_differing(words))]]
 
@@ -272,7 +297,7 @@ def _join_facts(facts: Sequence[Sequence[Fact]], meaning: str) -> list[Fact | No
 def _list_words(facts: Sequence[Fact]) -> list[str]:
     """Returns the words and numbers, without those that hold repetitions, such as "run" and its number."""
     words = [str(fact.value) if fact.meaning in UNTYPED else "" for fact in facts]
-    neutral = [word.casefold().removesuffix("s") in NEUTRAL for word in words]
+    neutral = [is_neutral(word, COUNTED) for word in words]
     return [
         word
         for word, left_out, follows in zip(words, neutral, [False, *neutral], strict=False)
@@ -290,13 +315,21 @@ def _join_differing(words: Sequence[Sequence[str]]) -> list[str]:
     If these are equal for different names, it returns all words from the first difference on.
     """
     common = set(words[0]).intersection(*words)
-    texts = ["-".join(word for word in row if word not in common) for row in words]
+    texts = ["-".join(_leave_out(row, common)) for row in words]
     if len({*texts}) == len({*map(tuple, words)}):
         return texts
     shared = next(
         (at for at, column in enumerate(zip(*words, strict=False)) if len({*column}) > 1), min(map(len, words))
     )
     return ["-".join(row[shared:]) for row in words]
+
+
+def _leave_out(words: Sequence[str], common: Collection[str]) -> Iterator[str]:
+    """Yields the other words; one such as "numa" stays before its number, which is not that of a repetition."""
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        sized = word.casefold() in SIZED and following.isdigit() and following not in common
+        if word not in common or sized:
+            yield word
 
 
 def _remove_counters(texts: Sequence[str]) -> list[str]:
@@ -310,7 +343,7 @@ def _remove_counters(texts: Sequence[str]) -> list[str]:
 
 def _count_only(texts: Sequence[str]) -> bool:
     """Returns whether the last numbers count, or are jobs; a text without any has a date or nothing instead of a job."""
-    numbers = [found[1:] for text in texts for found in _LAST_NUMBER.findall(text)]
+    numbers = [found.strip("-.") for text in texts for found in _LAST_NUMBER.findall(text)]
     return bool(numbers) and (are_jobs(numbers) or (len(numbers) == len(texts) and counts_repetitions(texts)))
 
 
@@ -322,7 +355,7 @@ def _read_column(column: Sequence[Fact | None], folder: int | None, word: str) -
     if not meanings & {*UNTYPED}:
         return Part(folder, min(meanings), different), values
     texts = [str(value) for value in different]
-    neutral = all(text.casefold().removesuffix("s") in NEUTRAL for text in texts)
+    neutral = all(map(is_neutral, texts))
     if (
         neutral
         or are_jobs(texts)
@@ -345,7 +378,9 @@ def _list_stated(place: Place, kind: Kind) -> Stated:
 def _contradicts(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Stated]) -> bool:
     """Returns whether names say different things of files that state the same, such as 512 ranks of a job with 128."""
     pairs = {
-        (str(of[meaning]), str(v)) for v, of in zip(values, stated, strict=True) if v is not None and meaning in of
+        (str(of[meaning]), str(of[meaning] if v is None else v))
+        for v, of in zip(values, stated, strict=True)
+        if meaning in of
     }
     return len({own for own, _ in pairs}) < len(pairs)
 

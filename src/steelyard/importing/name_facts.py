@@ -1,12 +1,12 @@
 """What the name of a file or folder states: systems, dates, jobs, compilers, MPI libraries, numbers with a unit, and words."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
-from steelyard.importing.dates import read_date_of_name
+from steelyard.importing.dates import FOREIGN_MONTHS, read_date_of_name
 from steelyard.model import Scalar
 
 SYSTEMS = Path(__file__).with_name("systems.txt")
@@ -17,7 +17,8 @@ UNTYPED = ("word", "number")
 # Words in names that hold repetitions of the same measurement.
 NEUTRAL = {
     "run", "rep", "repeat", "repetition", "iter", "iteration", "trial", "try", "pass", "sample", "job", "jobid", "slurm", "out",
-    "output", "result", "log",
+    "output", "result", "log", "attempt", "measurement", "round", "lauf", "durchlauf", "messung", "versuch", "wiederholung",
+    "essai", "mesure", "passage",
 }  # fmt: skip
 COUNTED = {*NEUTRAL, "no", "nr"}  # words before a number that only counts
 OUTPUTS = {"out", "output", "result", "log"}  # such words, before which any number may stand
@@ -37,7 +38,8 @@ CONDITIONS = {
 }  # fmt: skip
 SIZED = {  # words before a number that states a size, a place or a setting, and counts no repetitions
     "scale", "size", "level", "grid", "order", "case", "test", "problem", "config", "version", "n", "np", "p", "t", "v", "k",
-    "o", "opt", "cfg", "conf", "exp", "experiment", "setup", "variant", "input", "mode", "scenario", "alg", "algo", "method",
+    "l", "c", "d", "g", "m", "q", "w", "o", "opt",
+    "cfg", "conf", "exp", "experiment", "setup", "variant", "input", "mode", "scenario", "alg", "algo", "method",
     "numa", "mem", "memory", "domain", "die", "chip", "dev", "device", "rack", "blade", "port", "channel", "dimm", "bank", "nic",
     "hca", "mlx", "gpu", "core", "cpu", "socket", "thread", "rank", "hop", "depth", "block", "batch", "tile", "queue", "qd", "bs",
     "system", "sys", "machine", "cluster", "platform", "host", "site", "arch", "server", "partition", "vm", "instance", "node",
@@ -46,38 +48,57 @@ _UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
     "np": "ranks", "mpi": "ranks", "core": "cores", "cpu": "cores", "thread": "threads", "thr": "threads", "omp": "threads",
     "gpu": "gpus", "ppn": "ranks_per_node", "tpn": "ranks_per_node", "socket": "sockets", "smt": "threads_per_core",
-    "tpc": "threads_per_core", "ht": "threads_per_core", "cpn": "cores_per_node",
+    "tpc": "threads_per_core", "ht": "threads_per_core", "cpn": "cores_per_node", "knoten": "nodes", "noeud": "nodes",
+    "kern": "cores", "kerne": "cores", "coeur": "cores", "prozess": "ranks", "prozesse": "ranks", "processu": "ranks",
+    "faeden": "threads", "fil": "threads",
 }  # fmt: skip
 COUNTS = frozenset(_UNITS.values())
 _LETTERS = {"n": "nodes", "c": "cores", "p": "ranks", "r": "ranks", "t": "threads"}  # directly behind a number: 16n
 _UNIT = (
-    r"nodes?|ranks?|procs?|process(?:es)?|tasks?|pes?|np|mpi|cores?|cpus?|threads?|thr|omp|gpus?|ppn|tpn|sockets?"
-    r"|smt|tpc|ht|cpn"
+    r"n?(?:nodes?|ranks?|procs?|tasks?|cores?|cpus?|threads?|gpus?|sockets?)|process(?:es)?|pes?|np|mpi|thr|omp|ppn|tpn"
+    r"|smt|tpc|ht|cpn|knoten|noeuds?|kerne?|coeurs?|prozesse?|processus|faeden|fils?"
 )
 _COMPILER = r"gcc|gnu|icc|icx|ifort|ifx|intel|oneapi|cce|cray|crayclang|clang|llvm|aocc|arm|armclang|pgi|nvhpc|nag|xl|fcc|fujitsu"
 _ALONE = r"gcc|gnu|icc|icx|ifort|ifx|cce|crayclang|clang|llvm|aocc|armclang|pgi|nvhpc"  # words that mean nothing else
 _MPI = r"open-?mpi|ompi|mpich|mvapich2?|impi|intel-?mpi|cray-?mpich|hpcx|spectrum-?mpi|mpt"
-_VERSION = r"v?\d{1,5}(?!\d)(?:\.(?:0|[1-9]\d{0,2})(?!\d))*"
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_TIME = r"(?:[-_T. ]{0,2}\d\d[-_.:h]?\d\d(?:[-_.:m]?\d\d)?s?)?"
+_VERSION = rf"v?\d{{1,5}}(?!\d)(?:\.(?:0|[1-9]\d{{0,2}})(?!\d))*(?![-_]?(?:{_UNIT})(?![a-z0-9]))"
+MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(FOREIGN_MONTHS)})[a-z]*"
+_TIME = r"(?:[-_T.@ ]{0,2}\d\d[-_.:h]?\d\d(?:[-_.:m]?\d\d)?[sz]?)?"
+_WEEK = r"(?:kw|cw|week|w)[-_]?[0-5]\d"
+_DAY = r"(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d"
+_DATE = "|".join(
+    (
+        rf"(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d{_TIME}",
+        rf"\d\d?[-_. ]?{MONTH}[-_. ]?(?:19|20)\d\d{_TIME}",
+        rf"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[-_. ]?)?{MONTH}[-_. ]?\d\d?[-_. ]?(?:19|20)\d\d{_TIME}",
+        rf"[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d{_TIME}",
+        rf"[0-3]?\d[-_]?{MONTH}[-_]?\d\d",
+        rf"(?:19|20)\d\d[-_.]{MONTH}[-_.]\d\d?",
+        r"1\d{9}(?:\.\d+)?",
+        r"\d\d[01]\d[0-3]\d[-_T][0-2]\d[0-5]\d(?:[0-5]\d)?",
+        rf"(?:19|20)\d\d[-_]?{_WEEK}|{_WEEK}[-_](?:19|20)\d\d",
+    )
+)
 _BEGIN, _END = r"(?<![a-z0-9])", r"(?![a-z0-9])"
 _TYPED = re.compile(
     "|".join(
         f"{_BEGIN}(?:{form}){_END}"
         for form in (
-            rf"(?P<date>(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d{_TIME}|\d\d?[-_. ]?{_MONTH}[-_. ]?(?:19|20)\d\d{_TIME}"
-            rf"|{_MONTH}[-_. ]?\d\d?[-_. ]?(?:19|20)\d\d{_TIME}|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d{_TIME}|1\d{{9}}(?:\.\d+)?)",
-            r"(?P<job>(?:slurm|job|jobid|pbs|lsf|o|e)[-_.]?\d{4,})",
+            rf"(?P<date>{_DATE})",
+            r"(?P<job>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:slurm|job|jobid|pbs|lsf|o|e)[-_.]?\d{4,})",
             rf"(?P<mpi>(?:{_MPI})(?:[-_]?{_VERSION})?)",
             rf"(?P<compiler>prgenv-[a-z]+|(?:{_COMPILER})[-_]?{_VERSION}|{_ALONE})",
             r"(?P<host>(?:node|nid|cn|compute|host)[-_]?(?:0\d+|\d{4,})"  # node02 is the name of a node
             r"|ip(?:-\d{1,3}){4}|[a-z]+\d*-(?:dy|st)-[a-z0-9]+-\d+)",  # names that cloud services give
             rf"(?P<node>node[-_]?\d+)(?![-_]?(?:{_UNIT}))",  # node2 may mean two nodes
-            rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?P<counted>\d{{1,7}})",  # more digits are a date or a job
-            rf"(?!(?<=[a-z][-_])\d+[-_](?:{_UNIT})[-_]\d)(?P<count>\d+)(?:(?:(?<!\d{{5}})[-_])?(?P<unit>{_UNIT})|(?P<letter>[ncprt]))",
+            rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?!{_DAY})(?P<counted>\d{{1,6}})",  # more digits are a date or a job
+            rf"(?!(?<=[a-z][-_])\d+[-_](?:{_UNIT})[-_](?!{_DAY})\d{{1,6}}(?!\d))(?P<count>\d+)(?:(?:(?<!\d{{5}})[-_])?(?P<unit>{_UNIT})|(?P<letter>[ncprt]))",
+            r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}",  # of a commit
             r"(?P<product>\d+(?:x\d+)+)",  # of a grid, or of nodes and the ranks of each
             r"(?P<dotted>(?:0|[1-9]\d{0,3})(?:\.(?:0|[1-9]\d{0,3})(?!\d))+)",
             r"(?P<quantity>\d+(?:\.\d+)?[kmgt]?(?:i?b|hz|w|v|s)?)(?<=[a-z])",
+            r"\((?P<copy>\d{1,3})\)|(?P<turn>\d{1,3})[-_]?of[-_]?\d{1,3}",
+            r"(?P<labelled>\d+)(?P<label>[a-z]{2,}|e(?=\d))\d*",  # 2lauf, 25pct, 1e6
         )
     )
     + r"|(?P<word>[^\W\d_]+|\d+)",
@@ -146,6 +167,9 @@ def _read_plain(text: str) -> Iterator[Fact]:
             yield Fact("compiler", found["compiler"])
         elif meaning := next((name for name in ("job", "host", "node") if found[name]), ""):
             yield Fact(meaning, match[0])
+        elif (count := found["copy"] or found["turn"]) or (found["label"] and is_neutral(found["label"])):
+            yield Fact("word", found["label"] or "out")
+            yield Fact("number", count or found["labelled"])
         elif found["word"] and found["word"].isdigit():
             short = len(found["word"]) < JOB
             doubled = short and match.start() > 1 and text[match.start() - 2 : match.start()] in ("__", "--")
@@ -156,7 +180,13 @@ def _read_plain(text: str) -> Iterator[Fact]:
 
 def _name_unit(word: str) -> str:
     word = word.lower()
-    return _LETTERS.get(word) or _UNITS.get(word) or _UNITS[word.removesuffix("s")]
+    names = (word, word.removesuffix("s"), word.removesuffix("s").removeprefix("n"))
+    return _LETTERS.get(word) or next(_UNITS[name] for name in names if name in _UNITS)
+
+
+def is_neutral(word: str, neutral: Container[str] = NEUTRAL) -> bool:
+    """Returns whether the word, or the one of which it is the plural, is neutral, such as "pass" and "runs"."""
+    return word.casefold() in neutral or word.casefold().removesuffix("s") in neutral
 
 
 def counts_repetitions(names: Sequence[str]) -> bool:
@@ -164,18 +194,22 @@ def counts_repetitions(names: Sequence[str]) -> bool:
     given = [name.casefold() for name in names]
     if len({re.sub(r"\d+", "#", name) for name in given}) > 1:
         return False
-    words = {word.removesuffix("s") for word in re.findall(r"[^\W\d_]+", given[0])}
+    words = {*re.findall(r"[^\W\d_]+", given[0])}
     last = [(re.findall(r"\d+", name) or [""])[-1][:18] for name in given]
     numbers = sorted(int(digits or 0) for digits in last)
     powers = len(numbers) > 1 and all(n and n & (n - 1) == 0 for n in numbers) and numbers != [1, 2]
-    if words <= COUNTED and (words or are_jobs(given)) and not (powers and words <= OUTPUTS):
+    counted = all(is_neutral(word, COUNTED) for word in words)
+    if counted and (words or are_jobs(given)) and not (powers and all(is_neutral(word, OUTPUTS) for word in words)):
         return True
     dense = numbers[-1] - numbers[0] < 2 * len(numbers)  # 00001 to 00512 in powers of two are not
-    padded = dense and not powers and any(digits.startswith("0") and len(digits) > 1 for digits in last)
+    padded = (
+        dense and not powers and numbers[0] < 2 and any(digits.startswith("0") and len(digits) > 1 for digits in last)
+    )
     follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     before = re.search(r"([^\W\d_]+)[\W_]*\d+\D*$", given[0])
     sized = before and not {before[1], before[1].removesuffix("s")}.isdisjoint(SIZED | {*_UNITS})
-    return not sized and (padded or (follow and numbers[0] < 2))
+    has_unit = re.search(r"\d[^\W\d_]+$", given[0])  # 1us to 3us, 001points
+    return not sized and not has_unit and (padded or (follow and numbers[0] < 2))
 
 
 def are_likely_counts(numbers: Sequence[int]) -> bool:

@@ -19,12 +19,14 @@ Values = Sequence[Scalar | None]
 class Part:
     """A part of the names that differs: its folder (counted from the outermost; None: the file), its meaning, and its values.
 
-    Parts that mean "date", "job", "host" or "repetition" make no other experiment. `FILE` and `FOLDER` are not certain.
+    Parts that mean "date", "job", "host" or "repetition" make no other experiment. `FILE` and `FOLDER` are not certain, and
+    neither is one that is `guessed`.
     """
 
     folder: int | None
     meaning: str
     values: tuple[Scalar, ...]
+    guessed: bool = False
 
     @classmethod
     def of(cls, folder: int | None, meaning: str, values: Values) -> "Part":

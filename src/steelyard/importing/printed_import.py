@@ -65,6 +65,7 @@ def as_json(collection: Collection, runs: Planned, understood: Understood, writt
             {
                 "folder": None if part.folder is None else part.folder + 1,
                 "meaning": part.meaning,
+                "guessed": part.guessed,
                 "values": [str(value) for value in part.values],
             }
             for part in understood.parts
@@ -165,7 +166,7 @@ def _name_lines(understood: Understood) -> Iterator[str]:
     rows = [
         (
             "file" if part.folder is None else f"folder {part.folder + 1}",
-            MEANINGS.get(part.meaning, part.meaning),
+            f"{'not certain: the ' * part.guessed}{MEANINGS.get(part.meaning, part.meaning)}",
             f"{len(part.values):,}: {', '.join(map(str, part.values[:MOST_VALUES]))}{' …' * (len(part.values) > MOST_VALUES)}",
         )
         for part in understood.parts
@@ -175,7 +176,7 @@ def _name_lines(understood: Understood) -> Iterator[str]:
     yield from (
         f"{place:<{max(first, 15)}}  {meaning:<{second}}  {one_line(values)}" for place, meaning, values in rows
     )
-    if any(part.meaning in (FILE, FOLDER) for part in understood.parts):
+    if any(part.guessed or part.meaning in (FILE, FOLDER) for part in understood.parts):
         yield "Say what these parts mean with --layout, for example --layout '{system}/{nodes}nodes_{date}'."
 
 
