@@ -10,8 +10,10 @@ import numpy as np
 from steelyard.compare.compared_sides import CaseDifference
 from steelyard.compare.launch_table import Flags, Indexes
 from steelyard.compare.pace import UNLIKE, UNSTEADY, measure_unsteadiness
+from steelyard.compare.quantities import Reading
 from steelyard.compare.side_view import Common, SideView
 from steelyard.compare.wholes import STEEPEST, Whole
+from steelyard.model import scalars
 from steelyard.statistics.difference.blocks import CALLS, Estimates, Judgements, judge_columns, moderate_columns
 from steelyard.statistics.difference.case_estimates import estimate_cases
 from steelyard.statistics.samples.interval import Array
@@ -54,6 +56,15 @@ class CaseCalls:
         """The pace of the cores beside each case of b over that of a; NaN if it is unknown."""
         paces: list[float] = np.exp(self.b.rates[self.common.pairs.b] - self.a.rates[self.common.pairs.a]).tolist()
         return paces
+
+    def find(self, first: Reading, other: Reading) -> scalars.Call | None:
+        """Returns the call of the pair of cases whose values these are; None without a certain one."""
+        pairs = zip(self.common.pairs.a.tolist(), self.common.pairs.b.tolist(), strict=True)
+        for place, (i, j) in enumerate(pairs):
+            if self.a.table.benchmarks[i] == first.benchmark and first.is_of(self.a.case(i)):
+                call = CALLS[self.judged.call[place]]
+                return call if other.is_of(self.b.case(j)) and call != "UNCLEAR" else None
+        return None
 
     def counts(self) -> dict[str, int]:
         """Returns the number of cases for each call."""

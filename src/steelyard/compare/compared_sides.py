@@ -175,7 +175,7 @@ class MachineCell:
     value that grows with their number. `power` was measured during the same case. `per_price` is the speed for the same money
     with the interval `price_low` … `price_high`, if a node and hour have a `price`, or a kilowatt hour a `price_per_kwh`. The
     latter is None if the energy does not count: both sides need the power of the same parts. `call` is None for the baseline and
-    without a value of both.
+    without a value of both. `now` is the call of these runs, if both sides measured the same case and another hour may differ.
     """
 
     letter: str
@@ -195,6 +195,7 @@ class MachineCell:
     price_low: float | None = None
     price_high: float | None = None
     call: SideCall | None = None
+    now: Call | None = None
 
     def span_of(self, ratio: float) -> tuple[float, float] | None:
         """Returns the 95 % interval of a ratio that follows from the speed, such as that for each core; None without one."""

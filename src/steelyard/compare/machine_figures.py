@@ -5,10 +5,11 @@ sides is judged on its own, so that a further side changes no call between two o
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.compare.best_programs import find_best_programs
+from steelyard.compare.case_calls import CaseCalls
 from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure, SideCall
 from steelyard.compare.full_nodes import count_workers
 from steelyard.compare.quantities import GROWING, QUANTITIES, Reading, find_span, is_between_nodes, make_reading, read
@@ -20,14 +21,17 @@ from steelyard.statistics.samples.launches import CONFIDENCE
 # Quantities of a data sheet, and what measures the same.
 SHEET = "sheet_"
 MEASURED = {f"{SHEET}peak": "peak", f"{SHEET}bandwidth": "triad"}
+NO_CALLS: Mapping[str, CaseCalls] = {}
 SMALLEST = 0.015  # relative difference of the speed up to which two machines are equal for a user
 
 
-def compare_machines(sides: Sequence[Side], letters: Sequence[str]) -> tuple[MachineFigure, ...]:
+def compare_machines(
+    sides: Sequence[Side], letters: Sequence[str], calls: Mapping[str, CaseCalls] = NO_CALLS
+) -> tuple[MachineFigure, ...]:
     """Returns the quantities and programs that the baseline, the first side, and at least one other side have.
 
     No figure if all sides ran on one machine: equal cases show then what differs. The calls of a pair of sides are corrected for
-    the number of its quantities and programs (Bonferroni).
+    the number of its quantities and programs (Bonferroni). `calls`: those of the cases by the letter of the side.
     """
     if are_alike(sides):
         return ()
@@ -43,7 +47,9 @@ def compare_machines(sides: Sequence[Side], letters: Sequence[str]) -> tuple[Mac
         is_program = name not in _TITLES
         cells = [_make_cell(letters[0], first)]
         for letter, of, count in zip(letters[1:], readings[1:], counts[1:], strict=True):
-            cells.append(judge_pair(letter, first, of[name], count) if name in of else MachineCell(letter=letter))
+            cell = judge_pair(letter, first, of[name], count) if name in of else MachineCell(letter=letter)
+            is_open = letter in calls and cell.call in ("UNCLEAR", NOT_JUDGED)
+            cells.append(replace(cell, now=calls[letter].find(first, of[name])) if is_open else cell)
         figures.append(MachineFigure(name=name, title=first.title, cells=tuple(cells), is_program=is_program))
     return tuple(figures)
 

@@ -21,7 +21,6 @@ from steelyard.statistics.results.energy_metrics import POWER
 from steelyard.statistics.results.parameters import extreme, number, prefer
 from steelyard.statistics.results.variants import select_plain
 from steelyard.statistics.validity.limits import is_above
-from steelyard.statistics.validity.trust import ORDER
 
 USUAL: tuple[tuple[str, Scalar], ...] = (
     ("page_size", "default"), ("memory_policy", "local"), ("pinning", "compact"), ("transport", "default"),
@@ -42,7 +41,8 @@ class Pick:
     """Chooses one case of a benchmark: first by `where` and `fits`, then by the `least` and `most` of parameters.
 
     Of the rest, such as all numbers of threads, the best use of the machine is chosen: the fastest samples are compared, since
-    they differ least from run to run. The more trusted case wins among those that are equally good.
+    they differ least from run to run. Of those that are equally good the first by its parameters is chosen, whatever its verdict,
+    so that each run of a machine has the same case; of values without samples, the best.
     """
 
     benchmark: str
@@ -85,9 +85,9 @@ class Pick:
         value = case.metrics[self.metric]
         return goodness(value if value.best_seen is None else replace(value, value=value.best_seen))
 
-    def _rank(self, case: SideCase) -> tuple[int, float]:
-        trust = 0 if case.level == "FOREIGN" else ORDER.index(case.level)
-        return trust, -goodness(case.metrics[self.metric])
+    def _rank(self, case: SideCase) -> tuple[float, list[tuple[str, str]]]:
+        best_first = -goodness(case.metrics[self.metric]) if case.level == "FOREIGN" else 0.0
+        return best_first, sorted((name, str(value)) for name, value in case.parameters.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ class Reading:
     """The value of a quantity on one side, with its condition and the benchmark that measured it.
 
     `cores` are those of the node whose value it is, for a quantity that grows with them; else None, also for several nodes.
-    `power` is the mean power of the same case; None if it was not measured.
+    `power` is the mean power of the same case; None if it was not measured. `kernel` and `parameters` say which case it is.
     """
 
     quantity: str
@@ -122,6 +122,7 @@ class Reading:
     hosts: int = 0
     cores: float | None = None
     power: Value | None = None
+    kernel: str = ""
 
     @property
     def number(self) -> float:
@@ -139,6 +140,10 @@ class Reading:
             return None
         value = Value(self.number / self.cores, self.value.unit, None, None, self.value.better)
         return replace(self, title=f"{self.title}{PER_CORE}", value=value, limit=None, cores=None)
+
+    def is_of(self, case: SideCase) -> bool:
+        """Returns whether it is the value of this case."""
+        return (self.benchmark, self.kernel) == (case.benchmark, case.kernel) and self.parameters == case.parameters
 
     @property
     def is_above_limit(self) -> bool:
@@ -312,6 +317,7 @@ def make_reading(name: str, title: str, case: SideCase, value: Value) -> Reading
         value=value,
         condition=describe(case.parameters),
         benchmark=case.benchmark,
+        kernel=case.kernel,
         parameters=case.parameters,
         level=case.level,
         limit=_limit(case, value),

@@ -19,7 +19,7 @@ from steelyard.compare.compared_sides import MachineFigure, list_slower_machines
 from steelyard.compare.equal_time import EqualTime, replace_nodes
 from steelyard.compare.launch_table import make_table, pair_tables
 from steelyard.compare.launch_times import find_sides
-from steelyard.compare.machine_figures import compare_machines
+from steelyard.compare.machine_figures import NO_CALLS, compare_machines
 from steelyard.compare.matching import Match, Matched, is_same_by_default, match
 from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.pace import REMEDY, find_other_pace, state_pace
@@ -125,7 +125,8 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     called = {id(sound[place]): one for place, one in zip(pairs.a.tolist(), _state_calls(calls), strict=True)}
     judged = [called.get(id(pair)) or _state_reason(pair) for pair in matched.pairs]
     classes, benchmarks = add_measurements(tables, a.run, b.run)
-    return side_by_side(a, b, runs, matched, judged, classes, benchmarks, (other_pace.note,) if other_pace else ())
+    notes = (other_pace.note,) if other_pace else ()
+    return side_by_side(a, b, runs, matched, judged, classes, benchmarks, notes, {"b": calls})
 
 
 def _view(run: SideRun, results: Sequence[Result]) -> SideView:
@@ -145,10 +146,11 @@ def side_by_side(
     classes: Sequence[Whole],
     wholes: Sequence[Whole],
     notes: Sequence[str] = (),
+    calls: Mapping[str, CaseCalls] = NO_CALLS,
 ) -> RunComparison:
     """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs.
 
-    `runs` are both evaluations as sides.
+    `runs` are both evaluations as sides. `calls`: those of the cases, for whole machines that measured the same ones.
     """
     rows = tuple(_row(a, pair, judgement) for pair, judgement in zip(matched.pairs, judged, strict=True))
     name_a, name_b = tell_apart([name_run(e.run.id, e.run.machine.host, e.run.path) for e in (a, b)])
@@ -159,7 +161,7 @@ def side_by_side(
         only_a=tuple(map(_make_lone, matched.only_a)), only_b=tuple(map(_make_lone, matched.only_b)),
         notes=(*notes, *_notes(a, b, rows)), counts=tuple(_counts(rows)),
         replacements=replace_nodes(_programs(a), _programs(b)),
-        machines=compare_machines([Side(name=run.run, kind="run", runs=(run,)) for run in runs], "ab"),
+        machines=compare_machines([Side(name=run.run, kind="run", runs=(run,)) for run in runs], "ab", calls),
     )  # fmt: skip
 
 

@@ -73,11 +73,7 @@ def judge_sides(sides: Sequence[Side], baseline: str | None = None, with_mix: bo
     first, *others = views
     pairs = [_pair(first, v, with_mix) for v in others if not (first.side.is_foreign or v.side.is_foreign)]
     # Each pair of sides is judged on its own: a further side must not hide a difference between two others.
-    measured = {}
-    for pair in pairs:
-        other, common, comparable, _ = pair
-        tables = judge_wholes(comparable)
-        measured[id(other)] = (pair, tables, judge_cases(first, other, common, comparable.check_pace, tables[1]))
+    measured = {id(pair[0]): (pair, *_judge(first, pair)) for pair in pairs}
     letters = list(islice(list_letters(), len(views)))
     compared = [
         _other(letter, first, other, *measured[id(other)])
@@ -86,17 +82,18 @@ def judge_sides(sides: Sequence[Side], baseline: str | None = None, with_mix: bo
         for letter, other, of_other in zip(letters[1:], others, figures[1:], strict=True)
     ]
     of_sides = zip(letters[1:], others, strict=True)
+    calls = {letter: measured[id(other)][2] for letter, other in of_sides if id(other) in measured}
     return JudgedSides(
         comparison=SidesComparison(
             sides=tuple(map(_title, letters, ordered)),
             others=tuple(compared),
             rows=(),
             notes=tuple(_notes(ordered)),
-            machines=compare_machines(ordered, letters),
+            machines=compare_machines(ordered, letters, calls),
             full_nodes=tuple(compare_full_nodes(dict(zip(letters, zip(views, series, strict=True), strict=True)))),
         ),
         seen=dict(zip(letters, zip(views, figures, strict=True), strict=True)),
-        calls={letter: measured[id(other)][2] for letter, other in of_sides if id(other) in measured},
+        calls=calls,
     )
 
 
@@ -146,6 +143,17 @@ def _pair(first: SideView, other: SideView, with_mix: bool) -> _Pair:
     pace = find_other_pace(first.read_beside(pairs.a), other.read_beside(pairs.b)) if check_pace else None
     comparable = estimate_wholes(first.table, other.table, common.pairs, check_pace, pace is not None, with_mix)
     return other, common, comparable, pace
+
+
+def _judge(first: SideView, pair: _Pair) -> tuple[Tables, CaseCalls]:
+    other, common, comparable, _ = pair
+    tables = judge_wholes(comparable)
+    return tables, judge_cases(first, other, common, comparable.check_pace, tables[1])
+
+
+def judge_cases_of(a: SideView, b: SideView) -> CaseCalls:
+    """Returns the calls of all cases of two measured sides, as `judge_sides` has them."""
+    return _judge(a, _pair(a, b, with_mix=False))[1]
 
 
 def _other(letter: str, first: SideView, view: SideView, pair: _Pair, tables: Tables, calls: CaseCalls) -> OtherSide:

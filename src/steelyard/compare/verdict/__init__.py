@@ -11,7 +11,7 @@ from steelyard.compare.quantities import Readings
 from steelyard.compare.side import Side
 from steelyard.compare.verdict import administrator, buyer, programmer, teacher
 from steelyard.compare.verdict.administrator import admit_unknown_causes
-from steelyard.compare.verdict.choices import choose
+from steelyard.compare.verdict.choices import PresentCalls, choose
 from steelyard.compare.verdict.programs import read_programs
 from steelyard.compare.verdict.subject import READERS, Reader, Sentence, Subject, count_results, read, read_references
 from steelyard.model import Evaluation
@@ -65,11 +65,11 @@ def conclude(sides: Sequence[Side], evaluation: Evaluation | None = None) -> Ver
     ]
     judged = tuple(map(_judge, subjects))
     works = {side.name: (side.good, side.weak) for side in judged}
-    several = READERS if len(sides) > 1 else ()
+    several, present = READERS if len(sides) > 1 else (), PresentCalls()
     return Verdict(
         sides=judged,
         notes=tuple(admit_unknown_causes(subjects)),
-        choices={reader: tuple(choose(subjects, reader, works)) for reader in several},
+        choices={reader: tuple(choose(subjects, reader, works, present)) for reader in several},
         references=references,
     )
 

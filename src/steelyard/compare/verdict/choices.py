@@ -3,8 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from steelyard.compare.case_calls import CaseCalls
 from steelyard.compare.machine_figures import are_alike, count_calls, judge_pair
 from steelyard.compare.quantities import GROWING, Reading, find_span
+from steelyard.compare.side import Side
+from steelyard.compare.side_view import SideView, make_view
+from steelyard.compare.sides import judge_cases_of
 from steelyard.compare.verdict.subject import (
     COMPUTE,
     COURSES,
@@ -71,11 +75,15 @@ class Candidate:
     `most` and `least`: the reading is only an upper or lower bound of its value.
     """
 
-    name: str
+    side: Side
     reading: Reading
     compared: Collection[str]
     most: bool = False
     least: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.side.name
 
     @property
     def text(self) -> str:
@@ -84,7 +92,36 @@ class Candidate:
         return f"{'at most ' if self.most else 'at least ' if self.least else ''}{self.reading.text}{nodes}"
 
 
-def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Judged]) -> Iterator[Sentence]:
+class PresentCalls:
+    """The certain calls of these runs, where two sides measured the same case. Each pair of sides is judged once."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, SideView] = {}
+        self._calls: dict[tuple[str, str], CaseCalls] = {}
+
+    def find(self, best: Candidate, other: Candidate) -> str | None:
+        """Returns the call of the other side; None without a certain one."""
+        if best.side.is_foreign or other.side.is_foreign or not _is_same_case(best.reading, other.reading):
+            return None
+        for side in (best.side, other.side):
+            if side.name not in self._views:
+                self._views[side.name] = make_view(side)
+        key = (best.name, other.name)
+        if key not in self._calls:
+            self._calls[key] = judge_cases_of(*(self._views[name] for name in key))
+        return self._calls[key].find(best.reading, other.reading)
+
+
+def _is_same_case(a: Reading, b: Reading) -> bool:
+    names = ("threads", "ranks")
+    return (a.benchmark, a.kernel, *map(a.parameters.get, names)) == (
+        b.benchmark, b.kernel, *map(b.parameters.get, names),
+    )  # fmt: skip
+
+
+def choose(
+    subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Judged], present: PresentCalls
+) -> Iterator[Sentence]:
     """Yields the choice for each kind of work of the reader that at least two sides have data for.
 
     The last sentence names the works that only one side has data for. `judged` has by side the kinds of work for which its own
@@ -101,7 +138,7 @@ def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Jud
         orders = {quantity: _order(subjects, quantity, choice) for quantity in choice.quantities}
         name, ordered = max(orders.items(), key=lambda item: min(2, len(item[1])))
         if len(ordered) > 1:
-            yield _choose(choice, name, ordered, subjects, judged)
+            yield _choose(choice, name, ordered, subjects, judged, present)
         elif ordered and choice.only and choice.work in judged[ordered[0].name][0]:
             yield Sentence(text=choice.only.format(side=ordered[0].name, value=ordered[0].text), evidence=(name,))
         elif ordered:
@@ -128,8 +165,9 @@ def _order(subjects: Sequence[Subject], name: str, choice: Choice) -> list[Candi
 
 
 def _choose(
-    choice: Choice, name: str, ordered: Sequence[Candidate], subjects: Sequence[Subject], judged: Mapping[str, Judged]
-) -> Sentence:
+    choice: Choice, name: str, ordered: Sequence[Candidate], subjects: Sequence[Subject], judged: Mapping[str, Judged],
+    present: PresentCalls,
+) -> Sentence:  # fmt: skip
     best, second = ordered[:2]
     missing = [s.side.name for s in subjects if s.side.name not in {one.name for one in ordered}]
     bounds = ((choice.bound, any(one.most for one in ordered)), (choice.proof, best.least))
@@ -137,7 +175,8 @@ def _choose(
     above = bool(missing) and all(name in s.readings for s in subjects if s.side.name in missing)
     lacking = joined(missing) if len(missing) <= NAMED else f"{len(missing)} others"
     without = f" ({lacking}: {'above its limit' if above else 'not measured'})" if missing else ""
-    equal = [other for other in ordered[1:] if not _is_certain(best, other)]
+    unsure = [other for other in ordered[1:] if not _is_certain(best, other)]
+    equal = [other for other in unsure if present.find(best, other) != "SLOWER"]
     if equal:
         return Sentence(text=_state_equal(choice.work, [best, *equal], ordered, without), evidence=evidence)
     ratio = best.reading.number / second.reading.number
@@ -147,7 +186,8 @@ def _choose(
     of = f" of {second.name}" if len(ordered) > 2 else ""
     is_weak = choice.work in judged[best.name][1]
     start = f"If you must run {choice.work}, choose" if is_weak else f"For {choice.work} choose"
-    text = f"{start} {best.name}: {best.text} against {second.text}{of}, a factor of {factor}{without}."
+    when = " in these runs" if unsure else ""
+    text = f"{start} {best.name}: {best.text} against {second.text}{of}, a factor of {factor}{when}{without}."
     return Sentence(text=text, evidence=evidence, good=(choice.work,))
 
 
@@ -169,7 +209,7 @@ def _name(sides: Sequence[str]) -> str:
 def _list_candidates(subjects: Sequence[Subject], name: str) -> list[Candidate]:
     """Returns the sides that have the quantity; a value above its limit is wrong, or the limit is."""
     return [
-        Candidate(s.side.name, s.readings[name], s.compared)
+        Candidate(s.side, s.readings[name], s.compared)
         for s in subjects
         if name in s.readings and not s.readings[name].is_above_limit
     ]

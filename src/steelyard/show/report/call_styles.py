@@ -1,6 +1,6 @@
 """The colours and words of calls."""
 
-from steelyard.compare.compared_sides import NOT_JUDGED
+from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell
 
 STYLE = {
     "FASTER": "green",
@@ -9,6 +9,14 @@ STYLE = {
     "UNCLEAR": "yellow",
     "NOT COMPARABLE": "magenta",
 }
+
+
+NOW = "†"  # marks a call that holds in these runs, and perhaps not at another hour
+
+
+def name_machine_call(cell: MachineCell) -> str:
+    """Returns the call of a whole machine in words: "faster", or "slower in these runs"."""
+    return f"{name_call(cell.now)} in these runs" if cell.now else name_call(cell.call)
 
 
 def name_call(call: str | None) -> str:

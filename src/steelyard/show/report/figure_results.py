@@ -64,8 +64,9 @@ def _list_results(compared: SidesComparison, benchmark: str, figure: Figure, num
         cell = machine.cells[number]
         if machine.name in shown and cell.speed and cell.call:
             disturbed = ", disturbed" if is_marked(cell.level) else ""
-            what = f"at {in_sentence(machine.title)} (× {write_factor(cell.speed)}{disturbed})"
-            yield _Result(name, cell.call, math.log(cell.speed), what, SMALLEST)
+            when = " in these runs" if cell.now else ""
+            what = f"at {in_sentence(machine.title)} (× {write_factor(cell.speed)}{disturbed}){when}"
+            yield _Result(name, cell.now or cell.call, math.log(cell.speed), what, SMALLEST)
     for total in compared.others[number - 1].benchmarks:
         if total.name == benchmark:
             what = f"over matching cases (time × {significant(total.ratio)}{', disturbed' if total.disturbed else ''})"

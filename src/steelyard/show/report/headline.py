@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.compare.quantities import QUANTITIES
+from steelyard.compare.quantities import QUANTITIES, find_quantity
+from steelyard.compare.reduced_run import reduce_result
 from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
 from steelyard.model import roles as roles_
 from steelyard.model.caches import MEMORY, level_of
@@ -144,8 +145,8 @@ def _make_headline(
     every = {id(r): values.shown(r, metric) for r in candidates}
     # A value above its limit, or the limit, is wrong: it stands for nothing while there is another one.
     sound = [r for r in candidates if (one := every[id(r)]) is not None and not one.above]
-    result = _choose_steady(sound or candidates, metric)
-    shown = every[id(result)]
+    result = _find_best_use(evaluation, _choose_steady(sound or candidates, metric), metric)
+    shown = values.shown(result, metric)
     if shown is None:
         return None
     conditions = [_describe_condition(n, result.parameters[n]) for n in reported if n in result.parameters]
@@ -204,6 +205,17 @@ def _choose_steady(results: Sequence[Result], metric: str) -> Result:
     edge = best if best <= 0 else best / (1 - EQUAL) if lower else best * (1 - EQUAL)
     near = [r for r in known if (seen[id(r)] <= edge if lower else seen[id(r)] >= edge)]
     return min(near, key=lambda r: sorted((name, str(value)) for name, value in r.parameters.items()))
+
+
+def _find_best_use(evaluation: Evaluation, chosen: Result, metric: str) -> Result:
+    """Returns the case that stands for the same quantity in comparisons; `chosen` if it has no such quantity."""
+    benchmark = evaluation.benchmarks[chosen.benchmark]
+    one = find_quantity(reduce_result(chosen, benchmark), metric)
+    of_benchmark = [r for r in evaluation.results if r.benchmark == benchmark.name and values.level(r) != "INVALID"]
+    pairs = [(reduce_result(r, benchmark), r) for r in of_benchmark if r.metrics] if one else []
+    found = (pick.choose(case for case, _ in pairs) for pick in (one.picks if one else ()))
+    case = next(filter(None, found), None)
+    return next((result for reduced, result in pairs if reduced is case), chosen)
 
 
 def _rank(result: Result, metric: str) -> tuple[bool, bool, float]:

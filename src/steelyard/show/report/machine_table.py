@@ -10,7 +10,7 @@ from steelyard.compare.verdict.subject import in_sentence
 from steelyard.model.scope import words
 from steelyard.model.units import grouped, quantity
 from steelyard.model.words import joined, plural
-from steelyard.show.report.call_styles import STYLE, name_call
+from steelyard.show.report.call_styles import NOW, STYLE, name_call, name_machine_call
 from steelyard.show.report.changes import write_factor
 from steelyard.show.report.lines import cut, pad
 from steelyard.show.report.positions import count_place
@@ -27,6 +27,7 @@ PER_CORE = " per core: the speed of a core{}."
 TO = "to"  # between the ends of an interval
 UNSURE, MAY_EQUAL = "?", " ?: the cores may be equally fast."
 NO_CALL = " –: not judged, since a value has no interval or is above its physical limit."
+IN_THESE_RUNS = f" {NOW}: in these runs, where both measured the same case; another hour may differ."
 POWER, LESS = "linpack_power", " A power is compared by its inverse: above 1 is less."
 MARKED = " *: the value was disturbed, or did not settle."
 
@@ -65,7 +66,8 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
     )
     note += LESS if any(figure.name == POWER for figure in shown) else ""
     note += MAY_EQUAL if two and any(map(_may_equal, cells)) else ""
-    note += NO_CALL if two and any(cell.call == NOT_JUDGED for cell in cells) else ""
+    note += NO_CALL if two and any(cell.call == NOT_JUDGED and not cell.now for cell in cells) else ""
+    note += IN_THESE_RUNS if two and any(cell.now for cell in cells) else ""
     note += MARKED if any(is_marked(cell.level) for cell in cells) else ""
     return [*lines, *(Text(line, style="dim") for line in cut(note, width, 5))]
 
@@ -76,10 +78,12 @@ def describe_speeds(figures: Sequence[MachineFigure], place: int, name: str, bas
     for figure in figures:
         cell = figure.cells[place]
         if cell.speed and not figure.is_program:
-            found.setdefault(cell.call or "", []).append(_name_speed(figure, cell))
+            found.setdefault(f"now {cell.now}" if cell.now else cell.call or "", []).append(_name_speed(figure, cell))
     certain = {"FASTER": f"{name} is faster than {baseline} at", "SLOWER": f"{name} is slower than {baseline} at"}
+    certain |= {f"now {call}": f"In these runs, {beginning}" for call, beginning in certain.items()}
     others = {
         "SAME": "Whole machines are equally fast at",
+        "now SAME": "In these runs, whole machines are equally fast at",
         "UNCLEAR": "Whole machines have no certain difference at",
         NOT_JUDGED: "Without an interval, whole machines are not judged at",
     }
@@ -91,6 +95,8 @@ def describe_speeds(figures: Sequence[MachineFigure], place: int, name: str, bas
 
 
 def _name_speed(figure: MachineFigure, cell: MachineCell) -> str:
+    if cell.now:
+        return in_sentence(figure.title) + (f" (× {write_factor(cell.speed or 0.0)})" if cell.now != "SAME" else "")
     if cell.call in ("SAME", "UNCLEAR"):
         return in_sentence(figure.title)
     return f"{in_sentence(figure.title)} (× {and_interval(cell.speed or 0.0, cell.low, cell.high, TO, write_factor)})"
@@ -98,7 +104,7 @@ def _name_speed(figure: MachineFigure, cell: MachineCell) -> str:
 
 def are_first(figures: Sequence[MachineFigure], calls: Iterable[str]) -> bool:
     """Returns whether whole machines stand before matching cases: not if only the `calls` of these are certain."""
-    of_machines = {cell.call for figure in figures for cell in figure.cells}
+    of_machines = {cell.now or cell.call for figure in figures for cell in figure.cells}
     return bool({"FASTER", "SLOWER"} & of_machines) or not {"FASTER", "SLOWER"} & {*calls}
 
 
@@ -119,8 +125,8 @@ def _write_pair(figure: MachineFigure, left: int) -> Iterator[Text]:
     text.append(
         pad("" if b.per_core is None else f"{write_factor(b.per_core)}{UNSURE if _may_equal(b) else ''}", CORE, True)
     )
-    call = "–" if b.call == NOT_JUDGED else name_call(b.call)
-    yield text.append(f"  {call}", STYLE.get(b.call or "", "dim"))
+    call = f"{name_call(b.now)}{NOW}" if b.now else "–" if b.call == NOT_JUDGED else name_call(b.call)
+    yield text.append(f"  {call}", STYLE.get(b.now or b.call or "", "dim"))
     yield from map(Text, rest)
 
 
@@ -248,7 +254,7 @@ def _write_value(cell: MachineCell) -> str:
 
 def _describe(cell: MachineCell) -> str:
     """Returns a side in a sentence: "b (105 GB/s, × 0.29, not judged)"."""
-    return f"{cell.letter} ({_write_value(cell)},{_write_times(cell).replace('×', '× ')}, {name_call(cell.call)})"
+    return f"{cell.letter} ({_write_value(cell)},{_write_times(cell).replace('×', '× ')}, {name_machine_call(cell)})"
 
 
 def _write_times(cell: MachineCell) -> str:

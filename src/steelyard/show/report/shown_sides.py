@@ -28,6 +28,6 @@ def choose_sides(compared: SidesComparison, most: int) -> tuple[int, ...]:
 def _list_differences(compared: SidesComparison, number: int, other: OtherSide) -> Iterator[Difference]:
     """Yields the differences of a side in whole machines, classes, benchmarks and cases."""
     cells = [figure.cells[number] for figure in compared.machines]
-    yield from ((math.log(cell.speed), cell.call in CERTAIN) for cell in cells if cell.speed)
+    yield from ((math.log(cell.speed), (cell.now or cell.call) in CERTAIN) for cell in cells if cell.speed)
     yield from ((-math.log(one.ratio), one.call in CERTAIN) for one in (*other.classes, *other.benchmarks))
     yield from ((-math.log(case.ratio), case.call in CERTAIN) for case in other.cases)

@@ -110,9 +110,11 @@ def _figures(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int
     chosen = [(h, row) for h in headlines(a) if (row := _row(h.result, comparison.rows)) is not None]
     if not chosen:
         return []
+    best_of_b = {one.name: one for one in headlines(b)}
+    title = "Main figures, equal cases" if comparison.machines else "Main figures"
     left = width - 2 * SIDE - RATIO - CALL
     names = f"{pad('a', SIDE, True)}{pad('b', SIDE, True)}{pad('time, b / a', RATIO, True)}"
-    lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (names, "dim"))]
+    lines = [Text(), Text.assemble((pad(title, left), "bold"), (names, "dim"))]
     for headline, row in chosen[:MOST_FIGURES]:
         value_a, value_b = _find_both(headline, row, b)
         text = Text(pad(cut(headline.title, left - 1, 1)[0], left))
@@ -120,6 +122,10 @@ def _figures(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int
         call = "–" if row.call == "NOT COMPARABLE" else row.call.lower()
         text.append(f" {pad(_span(row), RATIO - 1, True)}  ").append(call, STYLE[row.call])
         lines.append(text)
+        best = best_of_b.get(headline.name)
+        if best and best.value and best.value != value_b:
+            told = f"with {headline.conditions}; the best of b: {_value(best.value)} with {best.conditions}"
+            lines += dimmed(f"  {line}" for line in cut(told, width - 2, 2))
     return lines
 
 

@@ -14,7 +14,7 @@ from steelyard.model import Evaluation, Level
 from steelyard.model.units import quantity, significant
 from steelyard.model.words import joined, plural
 from steelyard.show.report import side_table
-from steelyard.show.report.call_styles import name_call
+from steelyard.show.report.call_styles import name_machine_call
 from steelyard.show.report.full_node_tables import HEADINGS, NodeTable, describe_full_nodes
 from steelyard.show.report.machine_table import (
     TO,
@@ -181,7 +181,7 @@ def _describe_cell(cell: MachineCell, axis: RangeAxis) -> MachineText:
         condition=cell.condition,
         level=cell.level,
         speed="",
-        call=name_call(cell.call),
+        call=name_machine_call(cell),
     )
     if not cell.speed:
         return described
