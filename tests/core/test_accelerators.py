@@ -35,7 +35,7 @@ DEVICE = [
     *(("device.launch", f"kernel={kernel}") for kernel in ("queued", "waited", "graph")),
     *(("device.transfer", f"kernel={kernel} bytes=100001 memory={memory}") for kernel in ("to_device", "from_device", "both_ways")
       for memory in ("pinned", "pageable")),
-    *(("device.peak", f"kernel=vector precision={precision}") for precision in ("double", "single")),
+    *(("device.peak", f"kernel=vector precision={precision} steps=64") for precision in ("double", "single")),
     ("device.peak", "kernel=library order=64"),
 ]  # fmt: skip
 SHORT_FORMATS = (
@@ -111,7 +111,7 @@ def test_planted_times_come_out_by_the_clock_of_the_device(programs: dict[str, P
         ("device.stream", "kernel=triad elements=20000"): 3e-4,
         ("device.stream", "kernel=read elements=20000 precision=single"): 3e-4,
         ("device.latency", "bytes=65536"): 3e-4,
-        ("device.peak", "kernel=vector precision=single"): 3e-4,
+        ("device.peak", "kernel=vector precision=single steps=64"): 3e-4,
         ("device.launch", "kernel=queued"): 3e-4,
         ("device.launch", "kernel=waited"): 3e-4,
         ("device.launch", "kernel=graph"): 64 * 2e-6,
@@ -316,4 +316,4 @@ def test_no_kernel_of_a_device_has_a_race_with_any_size_of_its_groups(programs: 
             line = f"kernel={kernel} elements=8192 group={group} each=2 door=opencl {SHORT}\n"
             assert races(programs["device.stream"], line) == ""
     assert races(programs["device.latency"], f"bytes=16384 steps=200 door=opencl {SHORT}\n") == ""
-    assert races(programs["device.peak"], f"kernel=vector precision=single door=opencl {SHORT}\n") == ""
+    assert races(programs["device.peak"], f"kernel=vector precision=single steps=64 door=opencl {SHORT}\n") == ""

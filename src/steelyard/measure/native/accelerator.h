@@ -84,6 +84,7 @@ class Device {
   std::uint64_t memory = 0, largest = 0;  // bytes: of the device, and of one buffer
   bool shares_memory = false;             // with the host: nothing has to be copied
   std::uint32_t units = 1;                // compute units, multiprocessors
+  int capability = 0;                     // of a device of NVIDIA: 90 for 9.0
   bool is_processor = false;  // on a processor each work item needs a long contiguous piece; on a GPU neighbours read
                               // side by side
   std::size_t widest = 1024;  // work items of a group
@@ -96,7 +97,7 @@ class Device {
   };
   virtual Handle allocate(std::size_t bytes, void* shared_with) = 0;
   virtual void start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
-                     const std::vector<Argument>& arguments) = 0;
+                     std::initializer_list<Argument> arguments) = 0;
 };
 
 // The devices behind each door.

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <cmath>
+
 #include "clock.h"
 #include "json.h"
 
@@ -31,15 +33,19 @@ bool DeviceClock::call(const char* name, Arguments... arguments) const {
   return function && reinterpret_cast<int (*)(Arguments...)>(function)(arguments...) == 0;
 }
 
-void DeviceClock::read() {
+double DeviceClock::now() const {
   unsigned clock = 0;
+  return device_ && call("nvmlDeviceGetClockInfo", device_, of_multiprocessors, &clock) ? clock * mega : unknown;
+}
+void DeviceClock::read() {
   unsigned long long reasons = 0;
-  if (!device_ || !call("nvmlDeviceGetClockInfo", device_, of_multiprocessors, &clock)) return;
+  const double clock = now();
+  if (std::isnan(clock)) return;
   // Since driver 535 with "Event" in its name; the older name may go.
   bool known = call("nvmlDeviceGetCurrentClocksEventReasons", device_, &reasons) ||
                call("nvmlDeviceGetCurrentClocksThrottleReasons", device_, &reasons);
   at_.push_back(seconds_of(CLOCK_REALTIME));
-  clocks_.push_back(clock * mega);
+  clocks_.push_back(clock);
   reasons_.push_back(known ? static_cast<double>(reasons) : unknown);
 }
 

@@ -16,7 +16,8 @@ class DeviceClock {
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
 
-  void read();                   // the clock and the reasons at this moment
+  double now() const;            // the clock at this moment in Hz; NaN if it cannot be read
+  void read();                   // the clock and the reasons at this moment, kept for `readings`
   void read_if_due();            // the same, but at most once in `device_every`
   std::string readings() const;  // as JSON; null without any
 

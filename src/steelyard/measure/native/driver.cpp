@@ -159,7 +159,7 @@ class Driver final : public Device {
 
  private:
   void start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
-             const std::vector<Argument>& arguments) override;
+             std::initializer_list<Argument> arguments) override;
   template <class... Arguments>
   int call(const Function& function, Arguments... arguments) const {
     if (cuda_ && current_ != this) {  // of this thread
@@ -217,7 +217,8 @@ thread_local const Driver* Driver::current_ = nullptr;
   bus_ = text;
   units = static_cast<std::uint32_t>(std::max(1, attribute(cuda ? cuda_multiprocessors : hip_multiprocessors)));
   if (cuda) {
-    target_ = join({"sm_", attribute(cuda_major_version), attribute(cuda_minor_version)});
+    capability = 10 * attribute(cuda_major_version) + attribute(cuda_minor_version);
+    target_ = join({"sm_", capability});
     must(library_.call("cuDevicePrimaryCtxRetain", &context_, device_), "to be opened");
   } else {
     must(library_.call("hipSetDevice", device_), "to be opened");
@@ -276,7 +277,7 @@ void Driver::build(const std::string& source, const std::string& options) {
 }
 
 void Driver::start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
-                   const std::vector<Argument>& arguments) {
+                   std::initializer_list<Argument> arguments) {
   if (first != 0) throw CaseError(join({named(), " cannot start ", kernel, " at another work item than the first"}));
   auto known = kernels_.find(kernel);
   if (known == kernels_.end()) {
@@ -289,13 +290,14 @@ void Driver::start(const std::string& kernel, std::size_t first, std::size_t las
   // Every work item must be one of the kernel's: without a wish, a group is the largest divisor that is usual.
   std::size_t items = group;
   if (!items)
-    for (items = 256; last % items; --items) {
+    for (items = std::min<std::size_t>(256, last); last % items; --items) {
     }
   void* values[16];
-  for (std::size_t i = 0; i < arguments.size(); ++i) values[i] = const_cast<void*>(arguments[i].value);
-  must(call(launch, known->second, static_cast<unsigned>(last / items), 1u, 1u, static_cast<unsigned>(items), 1u, 1u,
-            0u, streams_[0], static_cast<void**>(values), static_cast<void**>(nullptr)),
-       join({"to start ", kernel}));
+  std::size_t count = 0;
+  for (const Argument& one : arguments) values[count++] = const_cast<void*>(one.value);
+  if (int code = call(launch, known->second, static_cast<unsigned>(last / items), 1u, 1u, static_cast<unsigned>(items),
+                      1u, 1u, 0u, streams_[0], static_cast<void**>(values), static_cast<void**>(nullptr)))
+    must(code, join({"to start ", kernel}));
 }
 
 void Driver::record(void (*job)(void*), void* of) {

@@ -13,7 +13,8 @@
 // kernel has them: `prepare(Worker, operations)` runs before each sample, untimed, `std::string details() const` is
 // JSON that the record keeps: observations of the kernel besides its time, and `static constexpr bool whole = true`
 // says that one operation is a whole run with its own untimed start: it has no warm-up and no repetition within a
-// sample, and `prepare` runs before each operation.
+// sample, and `prepare` runs before each operation. `static constexpr double sample_seconds` is the least length of a
+// sample where the usual one is too short.
 #pragma once
 #include <cmath>
 #include <concepts>
@@ -109,13 +110,20 @@ class OnThreads final : public Wrapped<K, ThreadKernel> {
 struct NamedKernel {
   const char* name;
   std::unique_ptr<ThreadKernel> (*make)(Params&, Team&);
+  double sample_seconds;
 };
+// Seconds of a sample at least: so that what is read between two samples (a few µs) costs little of the whole time.
+inline constexpr double usual_sample = 2e-4;
 
 template <Kernel K>
 NamedKernel kernel(const char* name) {
-  return {name, [](Params& params, Team& team) -> std::unique_ptr<ThreadKernel> {
+  double sample = usual_sample;
+  if constexpr (requires { K::sample_seconds; }) sample = K::sample_seconds;
+  return {name,
+          [](Params& params, Team& team) -> std::unique_ptr<ThreadKernel> {
             return std::make_unique<OnThreads<K>>(params, team);
-          }};
+          },
+          sample};
 }
 
 // Runs cases until the input ends. Returns the exit code of the program.

@@ -84,7 +84,7 @@ class OpenCl final : public Device {
 
  private:
   void start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
-             const std::vector<Argument>& arguments) override;
+             std::initializer_list<Argument> arguments) override;
   void copy(const char* call, Handle of, void* host, std::size_t first, std::size_t bytes, bool second,
             const char* what);
   Handle make_queue();
@@ -186,10 +186,11 @@ void OpenCl::build(const std::string& source, const std::string& options) {
 }
 
 void OpenCl::start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
-                   const std::vector<Argument>& arguments) {
+                   std::initializer_list<Argument> arguments) {
   Handle handle = find(kernel);
-  for (unsigned position = 0; position < arguments.size(); ++position)
-    must(cl_.call("clSetKernelArg", handle, position, arguments[position].bytes, arguments[position].value),
+  unsigned position = 0;
+  for (const Argument& one : arguments)
+    must(cl_.call("clSetKernelArg", handle, position++, one.bytes, one.value),
          join({"to take an argument of ", kernel}));
   std::size_t count = last - first;
   must(cl_.call("clEnqueueNDRangeKernel", queue_, handle, 1u, static_cast<const std::size_t*>(&first),

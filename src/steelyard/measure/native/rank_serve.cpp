@@ -169,7 +169,7 @@ class RankCase {
   // Why this rank cannot go on; "" when it can.
   std::string set_up() {
     try {
-      sampling_.emplace(params_), plant_.emplace(params_), bounds_.emplace(params_),
+      sampling_.emplace(params_, usual_sample), plant_.emplace(params_), bounds_.emplace(params_),
           start_.emplace(params_, named_.start);
       kernel_ = named_.make(params_, ranks_);
       params_.pass_over({"case", "kernel", "pinning", "placement", "toolchain", "mpi", "transport", "ranks", "nodes",

@@ -16,13 +16,12 @@
 
 namespace steelyard {
 
-Sampling::Sampling(Params& p)
+Sampling::Sampling(Params& p, double usual_length)
     : width(p.own_number("width", 0.02)),
       seconds(p.own_number("seconds", 1.0)),
       least(p.own_count("least", 5)),
       most(p.own_count("most", 2000)),
-      // 0.2 ms: so that what is read between two samples (a few µs) costs little of the whole time.
-      sample_seconds(p.own_number("sample_seconds", 2e-4)) {
+      sample_seconds(p.own_number("sample_seconds", usual_length)) {
   if (!(width > 0) || !(seconds > 0) || least < 1 || most < least)
     throw CaseError("the sampling needs width > 0, seconds > 0 and 1 <= least <= most");
 }

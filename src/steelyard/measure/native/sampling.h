@@ -20,7 +20,7 @@ struct Sampling {
   double seconds;  // the most time for the samples
   std::size_t least, most;
   double sample_seconds;  // the least length of a sample
-  explicit Sampling(Params& p);
+  Sampling(Params& p, double usual_length);
 
   // Whether the sampling ends because its time or its number of samples is used up.
   bool spent(const Vigil& vigil, std::size_t taken, double elapsed, bool patient) const;

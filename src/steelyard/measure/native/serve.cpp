@@ -14,7 +14,7 @@ namespace steelyard {
 namespace {
 
 json::Object measured(const NamedKernel& named, Params& params, Team& team) {
-  Sampling sampling(params);
+  Sampling sampling(params, named.sample_seconds);
   Plant plant(params);
   Bounds bounds(params);
   thread_model().require(params);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "params.h"
@@ -20,16 +21,20 @@ class VendorLibrary {
       if (!library_) library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library_) throw CaseError(join({lacking, " (", dlerror(), ")"}));
   }
-  // The types of the arguments must be exactly those of the function.
+  // The types of the arguments must be exactly those of the function. `name` is a literal; one thread calls at a time.
   template <class Answer = int, class... Arguments>
   Answer call(const char* name, Arguments... arguments) const {
-    void* found = dlsym(library_, name);
+    // A search costs up to a microsecond, and a kernel starts every two.
+    void*& found = found_[name];
+    if (!found) found = dlsym(library_, name);
     if (!found) throw CaseError(join({"a library of this machine lacks the function ", name}));
     return reinterpret_cast<Answer (*)(Arguments...)>(found)(arguments...);
   }
+  bool has(const char* name) const { return dlsym(library_, name) != nullptr; }
 
  private:
   void* library_ = nullptr;
+  mutable std::unordered_map<const void*, void*> found_;
 };
 
 }  // namespace steelyard

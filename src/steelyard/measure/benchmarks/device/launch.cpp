@@ -26,8 +26,8 @@ class Launch : public OnDevice {
     device->finish();
   }
   void run(Worker, std::size_t operations) {
-    expected_ += static_cast<std::uint32_t>(operations * kernels);
     turn(operations, [&] {
+      expected_ += static_cast<std::uint32_t>(kernels);
       if constexpr (way == Way::graph) {
         device->replay();
       } else {

@@ -66,9 +66,12 @@ constexpr const char* matrices = R"(
 struct Matrix {
   const char *precision, *shape, *types, *ones;
   int rows, columns, depth, factors_a, factors_b;
+  bool is_double() const { return factors_b == 1 || factors_b == 4; }
 };
 // Source: NVIDIA, PTX ISA, warp-level matrix instructions (mma.sync).
 constexpr Matrix units[] = {{"double", "m8n8k4", "f64.f64.f64.f64", "1.0", 8, 8, 4, 1, 1},
+                            // Since Hopper, whose units are busy with greater products only.
+                            {"double", "m16n8k16", "f64.f64.f64.f64", "1.0", 16, 8, 16, 8, 4},
                             {"tf32", "m16n8k8", "f32.tf32.tf32.f32", "0x3F800000u", 16, 8, 8, 4, 2},
                             {"half", "m16n8k16", "f32.f16.f16.f32", "0x3C003C00u", 16, 8, 16, 4, 2},
                             {"bfloat16", "m16n8k16", "f32.bf16.bf16.f32", "0x3F803F80u", 16, 8, 16, 4, 2},
@@ -81,8 +84,8 @@ std::string replaced(std::string text, const std::string& word, const std::strin
 
 // The instruction as a macro: its sums are %0 and on, its factors all the same register of ones.
 std::string product_of(const Matrix& unit) {
-  const bool wide = unit.rows == 8;
-  const int sums = wide ? 2 : 4;
+  const bool wide = unit.is_double();
+  const int sums = unit.rows == 8 ? 2 : 4;
   auto list = [](int count, auto item) {
     std::string text = "{";
     for (int i = 0; i < count; ++i) text += (i ? ", " : "") + item(i);
@@ -128,7 +131,8 @@ class Loops : public OnDevice {
       : OnDevice(p, team),
         group_(device->is_processor ? 1 : 256),
         items_(device->units * (device->is_processor ? 16 : 2048)),
-        steps_(device->is_processor ? 4096 : 1024),
+        // Long enough for its start and its end to be a small part: some milliseconds of a GPU.
+        steps_((std::max<std::size_t>(1, p.count("steps", 4096)) + 15) / 16 * 16),
         out_(*device, items_ * sizeof(double)) {}
   void run(Worker, std::size_t operations) {
     turn(operations,
@@ -211,8 +215,9 @@ class MatrixUnits : public Loops {
  public:
   MatrixUnits(Params& p, Team& team) : Loops(p, team) {
     const std::string precision = p.choice("precision", "half", {"double", "tf32", "half", "bfloat16", "fp8"});
-    unit_ =
-        *std::find_if(std::begin(units), std::end(units), [&](const Matrix& u) { return precision == u.precision; });
+    unit_ = *std::find_if(std::begin(units), std::end(units), [&](const Matrix& u) {
+      return precision == u.precision && (precision != "double" || (u.rows == 16) == (device->capability >= 90));
+    });
     if (device->language != "CUDA")
       throw CaseError(
           "the matrix units are measured on devices of CUDA only; the library of the vendor uses them, too");
@@ -224,7 +229,7 @@ class MatrixUnits : public Loops {
   }
   Check check() {
     const double right = static_cast<double>(steps_) * unit_.depth;
-    if (unit_.rows == 8) return compare<double>([right](std::size_t) { return right; });
+    if (unit_.is_double()) return compare<double>([right](std::size_t) { return right; });
     return compare<float>([right](std::size_t) { return static_cast<float>(right); });
   }
 
