@@ -98,8 +98,8 @@ test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chro
 	@command -v chromium >/dev/null || $(call get,chromium)
 	$(BIN)/python -m pytest tests/whole/test_report_browser.py
 
-test-versions: $(VENV)/.lint  ## the tests of what we call in other packages, with their lowest versions and with the newest (Python 3.11 and 3.14)
-	$(BIN)/python tests/versions/environments.py
+test-versions: $(VENV)/.lint  ## the tests of what we call in other packages, with their lowest versions and with the newest (Python 3.11 and 3.14; VERSIONS=all, VERSIONS='lowest 3.13' for others)
+	$(BIN)/python tests/versions/environments.py $(VERSIONS)
 
 audit: $(VENV)/.lint  ## search for known vulnerabilities of the packages in constraints.txt
 	$(BIN)/python tests/versions/audit.py

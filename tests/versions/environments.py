@@ -2,7 +2,8 @@
 
 pyproject.toml states the bounds; constraints.txt is not used here. Each environment is new, and is removed afterwards. A Python
 that this machine lacks comes from a bare machine with a later Debian, as root; where that fails, the output names what was left
-out. `python tests/versions/environments.py newest 3.14` makes one of them. Ends with 1 if tests failed.
+out. Words choose others than the usual environments: VERSIONS='newest 3.14', VERSIONS=3.13 or VERSIONS=all. Ends with 1 if tests
+failed.
 """
 
 import glob
@@ -19,10 +20,11 @@ import bare
 import first_hour
 
 ROOT = Path(__file__).parents[2]
-# The oldest Python has the lowest versions: for a later one, many of them are not built.
-ENVIRONMENTS = (("lowest", "3.11"), ("newest", "3.11"), ("newest", "3.14"))
-RESOLUTION = {"lowest": "lowest-direct", "newest": "highest"}
-LATER = {"3.14": "forky"}  # the suite of Debian whose python3 has this version
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+USUAL = (("lowest", "3.11"), ("newest", "3.11"), ("newest", "3.14"))  # the others take as long again, and differ less
+# For a later Python, many of the lowest versions are not built: the lowest one with a wheel is taken.
+RESOLUTION = {"lowest": ["lowest-direct", "--only-binary", ":all:"], "newest": ["highest"]}
+LATER = {"3.13": "trixie", "3.14": "forky"}  # the suite of Debian whose python3 has this version
 LIMIT = "600"  # seconds for a test
 # What calls the packages that we depend on: command line (typer, rich), screens and goldens, SQL (duckdb), pages (jinja2,
 # plotly), figures (matplotlib), numbers (numpy, scipy), records (msgspec), OpenMetrics (prometheus-client), brokers,
@@ -51,7 +53,7 @@ TESTS = (
     "whole/test_help.py",
     "whole/test_interface.py",
 )
-FRAMES = {"lowest": ["polars>=1.20"], "newest": ["pandas"]}  # for the frames of the interface
+FRAMES = {"lowest": "polars>=1.20", "newest": "pandas"}  # for the frames of the interface
 MARKS = "not (alone or long or site or attack or opencl)"
 
 
@@ -71,10 +73,16 @@ def run_tests(kind: str, python: str) -> int:
     """Makes the environment with uv, which stands beside this Python, and returns the exit code of its tests."""
     uv = str(Path(sys.executable).with_name("uv"))
     with tempfile.TemporaryDirectory(prefix="steelyard-versions-") as folder:
-        inside = f"{folder}/venv/bin/python"
-        install = ["pip", "install", "--quiet", "--python", inside, "--resolution", RESOLUTION[kind], "-e", ".[test]"]
-        install += FRAMES[kind]
-        for words in (["venv", "--quiet", "--seed", "--python", python, f"{folder}/venv"], install):
+        inside, listed, pinned = f"{folder}/venv/bin/python", Path(folder, "needed.in"), f"{folder}/pinned.txt"
+        listed.write_text(f"{FRAMES[kind]}\n")
+        on = ["--quiet", "--python", inside]
+        resolve = ["compile", *on, "--resolution", *RESOLUTION[kind], "--extra", "test", "pyproject.toml", listed]
+        install = ["install", *on, "--requirement", pinned, "--editable", "."]
+        for words in (
+            ["venv", "--quiet", "--seed", "--python", python, f"{folder}/venv"],
+            ["pip", *resolve, "--output-file", pinned],
+            ["pip", *install],
+        ):
             if code := subprocess.run([uv, *words], cwd=ROOT, check=False).returncode:
                 return code
         subprocess.run([uv, "pip", "freeze", "--python", inside, "--exclude-editable"], cwd=ROOT, check=False)
@@ -108,12 +116,25 @@ def run_one(kind: str, version: str) -> str:
     return "passed" if code == 0 else f"FAILED, exit code {code}"
 
 
+def choose_environments(words: list[str]) -> list[tuple[str, str]]:
+    """Returns the environments of which `words` name the kind, the version of Python or both; the usual ones without words.
+
+    Raises ValueError for a word that is not one of them.
+    """
+    known = (*RESOLUTION, *PYTHONS, "all")
+    if unknown := [word for word in words if word not in known]:
+        raise ValueError(f"'{unknown[0]}' (given by VERSIONS) is not one of {', '.join(known)}.")
+    kinds = [kind for kind in RESOLUTION if kind in words] or list(RESOLUTION)
+    versions = [version for version in PYTHONS if version in words] or list(PYTHONS)
+    return [(kind, version) for version in versions for kind in kinds] if words else list(USUAL)
+
+
 def main(words: list[str]) -> int:
-    """Runs the environments of which `words` are the kind and the version of Python; all of them without words."""
-    chosen = [pair for pair in ENVIRONMENTS if not words or list(pair) == words]
-    if not chosen:
-        known = ", ".join(" ".join(pair) for pair in ENVIRONMENTS)
-        print(f"versions: '{' '.join(words)}' is not one of {known}.", file=sys.stderr)
+    """Runs the environments that `words` choose, one at a time."""
+    try:
+        chosen = choose_environments(words)
+    except ValueError as error:
+        print(f"versions: {error}", file=sys.stderr)
         return 2
     results = []
     for kind, version in chosen:

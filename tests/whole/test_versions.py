@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import tomllib
 from importlib import metadata
 
 import pytest
@@ -80,5 +81,11 @@ def test_no_tested_and_no_lowest_version_is_in_the_list() -> None:
 def test_the_environments_of_other_versions_name_tests_that_exist() -> None:
     assert [name for name in environments.TESTS if not (ROOT / "tests" / name).is_file()] == []
     assert environments.main(["newest", "2.7"]) == 2
+    assert environments.choose_environments([]) == list(environments.USUAL)
+    assert environments.choose_environments(["3.13"]) == [("lowest", "3.13"), ("newest", "3.13")]
+    assert environments.choose_environments(["newest", "3.12"]) == [("newest", "3.12")]
+    assert {
+        f"Programming Language :: Python :: {version}" for _, version in environments.choose_environments(["all"])
+    } == {line for line in tomllib.loads(PROJECT)["project"]["classifiers"] if re.search(r"3\.\d+$", line)}
     assert environments.find_python("3.99") is None
     assert environments.find_python(f"{sys.version_info.major}.{sys.version_info.minor}")
