@@ -1,23 +1,33 @@
-# Spack: put this file into the folder packages/steelyard/ of a repository of your own, and steelyard-0.1.0.tar.gz (made by
-# `make release`) into the folder where you call: spack install --no-checksum steelyard
-# Checked: the names and versions against pyproject.toml (make test). Not checked: Spack itself, and whether it has all packages.
+# For Spack 1.0 or later. Put steelyard-0.1.0.tar.gz (made by `make release`) into the folder where
+# you call these commands. The packages beside this one are missing or older in Spack.
+#
+#   spack repo add recipes/spack/spack_repo/steelyard
+#   spack install --no-checksum steelyard
+#
+# Checked: Spack 1.2 resolves all dependencies (spack spec, with its packages of July 2026); spack
+# audit, and black and flake8 of spack style, find no fault; the versions are those of
+# pyproject.toml (make test). google-re2 was compiled with this RE2 (on Debian 13).
+# Not checked: an installation.
 import os
 
 from spack.package import *
+from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class Steelyard(PythonPackage):
     """Measures computers honestly, from a laptop to a cluster, and explains what it measured."""
 
     license("Apache-2.0")
-    url = f"file://{os.getcwd()}/steelyard-0.1.0.tar.gz"  # the address of the repository is not decided
+    # The address of the repository is not decided.
+    url = f"file://{os.getcwd()}/steelyard-0.1.0.tar.gz"
     manual_download = True
 
     version("0.1.0")
 
     variant("mpi", default=True, description="Measure the network and parallel applications")
 
-    depends_on("cxx", type=("build", "run"))  # a run compiles its kernels for the processor at hand
+    # A run compiles its kernels for the processor at hand.
+    depends_on("cxx", type=("build", "run"))
     depends_on("mpi", type="run", when="+mpi")
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-hatchling@1.24:", type="build")
