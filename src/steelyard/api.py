@@ -4,12 +4,12 @@ A module is its own declaration, so mypy checks it with one line: `page: api.Pag
 """
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol, cast, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from steelyard.model import Axes, Benchmark, Effort, Evaluation, Factors, Finding, Launch, Machine, Site
@@ -156,18 +156,26 @@ def _is_defined_in(module: ModuleType, value: object) -> bool:
 
 def _compare(name: str, value: object, wanted: Any) -> str:
     """Returns what is wrong with a member: its type, or its arguments if `wanted` has their names; "" if nothing is."""
-    if isinstance(wanted, tuple):
-        if not callable(value):
-            return f"its {name} must be a function."
-        try:
-            inspect.signature(value).bind(*wanted)
-        except TypeError:
-            return f"its function {name} must take these arguments: {', '.join(wanted)}."
-        return ""
+    if isinstance(wanted, tuple) or wanted is Callable:
+        return _compare_arguments(name, value, wanted)
     kind = get_origin(wanted) or wanted
-    if kind is Any or (isinstance(value, kind) and (kind is str or not isinstance(value, str))):
-        return ""
-    return f"its {name} must be of type {kind.__name__}, but it is {value!r}."
+    if kind is not Any and not (isinstance(value, kind) and (kind is str or not isinstance(value, str))):
+        return f"its {name} must be of type {kind.__name__}, but it is {value!r}."
+    if wanted == Sequence[str] and not all(isinstance(member, str) for member in cast("Sequence[Any]", value)):
+        return f"its {name} must have texts only, but it is {value!r}."
+    return ""
+
+
+def _compare_arguments(name: str, value: object, wanted: Any) -> str:
+    """Returns what is wrong with a function: its arguments, if `wanted` has their names."""
+    if not callable(value):
+        return f"its {name} must be a function."
+    try:
+        if wanted is not Callable:
+            inspect.signature(value).bind(*wanted)
+    except TypeError:
+        return f"its function {name} must take these arguments: {', '.join(wanted)}."
+    return ""
 
 
 @cache
@@ -177,4 +185,4 @@ def _members(form: type) -> dict[str, Any]:
     types = get_type_hints(form) | {name: get_type_hints(read)["return"] for name, read in constants.items()}
     functions = {name: f for name, f in vars(form).items() if inspect.isfunction(f) and name[0] != "_"}
     arguments = {name: tuple(inspect.signature(function).parameters)[1:] for name, function in functions.items()}
-    return types | (arguments if form is not Command else dict.fromkeys(arguments, Any))
+    return types | (arguments if form is not Command else dict.fromkeys(arguments, Callable))

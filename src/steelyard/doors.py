@@ -19,6 +19,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.machinery import ModuleSpec
@@ -84,6 +85,10 @@ def blame(part: Part, error: Exception) -> PartFailed:
     if isinstance(error, PartFailed) or describe_shortage(error):
         raise error
     begin = f"{part.file.parent}/" if part.file.stem == "__init__" else f"{part.file.with_suffix('')}."
+    if part.module.count(".") > 1 and not part.module.startswith(
+        "steelyard."
+    ):  # a helper module of the wing may have the fault
+        begin = f"{part.file.parents[part.module.count('.') - (part.file.stem != '__init__')]}/"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(begin)]
     where = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else ""  # also in the template of a page
     reason = str(error)
@@ -95,7 +100,8 @@ def blame(part: Part, error: Exception) -> PartFailed:
 
 def load(part: Part) -> ModuleType:
     """Imports a part and checks its members (see `api`). PartFailed for an error, or for a member that does not fit."""
-    module = call(part, importlib.import_module, part.module) if part.module else call(part, _import_file, part)
+    with redirect_stdout(sys.stderr):  # what a part prints when it is imported is no output of the command
+        module = call(part, importlib.import_module, part.module) if part.module else call(part, _import_file, part)
     if mistake := api.find_mistake(part.kind, module):
         raise PartFailed(part, mistake)
     return module
@@ -127,7 +133,8 @@ def inside(door: str) -> dict[str, Path]:
 @cache
 def installed(door: str) -> dict[str, Path]:
     """Returns the folder of each package behind a door of the wings that a site has installed, by dotted name."""
-    return {name: Path(spec.origin or "").parent for name, spec in _installed(door).items()}
+    folders = ((name, spec.submodule_search_locations) for name, spec in _installed(door).items())
+    return {name: Path(next(iter(places))) for name, places in folders if places}
 
 
 def packages(door: str) -> dict[str, Path]:
@@ -136,8 +143,12 @@ def packages(door: str) -> dict[str, Path]:
 
 
 def parts(kind: str, folders: Mapping[str, Path]) -> list[Part]:
-    """Returns the files and folders of packages, sorted by name, without those whose name begins with _. Imports nothing."""
-    modules = [
+    """Returns the files and folders of packages, sorted by name, without those whose name begins with _. Imports nothing.
+
+    A name belongs to the first package that has it, so a wing cannot replace a part of the core: a warning names its file.
+    """
+    named: dict[str, Part] = {}
+    found = [
         Part(
             kind,
             folder / (f"{module.name}/__init__.py" if module.ispkg else f"{module.name}.py"),
@@ -147,7 +158,11 @@ def parts(kind: str, folders: Mapping[str, Path]) -> list[Part]:
         for module in _list_modules(folder)
         if not module.name.startswith("_")
     ]
-    return sorted(modules, key=lambda part: part.name)
+    for part in found:
+        first = named.setdefault(part.name, part)
+        if first is not part:
+            warn(f"The {kind} '{part.name}' in {part.file} is left out: {first.file} has this name. Rename the file.")
+    return [named[name] for name in sorted(named)]
 
 
 @cache

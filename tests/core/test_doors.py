@@ -235,6 +235,7 @@ def test_a_wing_that_cannot_be_imported_is_left_out(install_wing: Install, capsy
             "\nlimits =",
             "it declares limits, which Steelyard does not know. Did you mean limit?",
         ),
+        ("commands/weather.py", "def command(", "command = 5\n\n\ndef _c(", "its command must be a function."),
         ("programs.py", "SUFFIX =", "SUFIX =", "it does not declare SUFFIX. Perhaps SUFIX is a misspelling of SUFFIX."),
         ("traces.py", 'FORMATS = {"drops": False}', "FORMATS = 5", "its FORMATS must be of type Mapping, but it is 5."),
     ],
@@ -251,6 +252,101 @@ def test_a_wrong_or_misspelt_member_is_named_with_its_file(
         doors.load(doors.Part(kind, path, ".".join(path.relative_to(tmp_path).with_suffix("").parts)))
     assert mistake in str(failure.value)
     assert str(failure.value).endswith(f"The fault is in {path}.")
+
+
+def test_the_help_lists_other_commands_beside_one_that_is_no_function(
+    install_wing: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for source in ("command = 5\n", "app = 5\n", "def command(towns: dict) -> None:\n    pass\n"):
+        install_wing(WING | {"commands/weather.py": source})
+        assert cli.run_and_explain(lambda: cli.app(["--help"])) == 0
+        assert "\n  scale " in capsys.readouterr().out
+        assert cli.run_and_explain(lambda: cli.app(["weather"])) == 4
+        assert "The command 'weather' failed: " in capsys.readouterr().err
+
+
+def test_a_wing_cannot_take_the_name_of_a_part_of_the_core(
+    install_wing: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = findings.rules()["efficiency"]
+    own = {
+        "findings/efficiency.py": FINDING,
+        "commands/show.py": COMMAND,
+        "pages/overview.py": WING["pages/weather.py"],
+    }
+    install_wing(WING | own)
+    assert findings.rules()["efficiency"] == before
+    assert "<p>It rains in Ulm.</p>" in report.render(report_fixture.evaluation())
+    cli.run_and_explain(lambda: cli.app(["--help"]))
+    shown = capsys.readouterr()
+    assert shown.out.count("Print the weather of a town.") == 1
+    for kind, name in (("rule", "efficiency"), ("command", "show"), ("page", "overview")):
+        assert f"The {kind} '{name}' in " in shown.err
+        assert f"/{name}" in shown.err
+    assert shown.err.count("has this name. Rename the file.") == 3
+
+
+def test_a_folder_of_parts_needs_no_init_file(
+    install_wing: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install_wing(WING)
+    for file in tmp_path.rglob("*/commands/__init__.py"):
+        file.unlink()
+    doors.forget()
+    strange = tmp_path / "strange"
+    strange.mkdir()
+    (strange / "malice.py").write_text("raise SystemExit(9)\n")
+    monkeypatch.chdir(strange)
+    cli.run_and_explain(lambda: cli.app(["--help"]))
+    shown = capsys.readouterr().out
+    assert "malice" not in shown
+    assert "\n  weather " in shown
+
+
+def test_what_a_part_prints_at_its_import_is_no_output(
+    install_wing: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install_wing(WING | {"commands/weather.py": f"print('noise')\n{COMMAND}"})
+    cli.run_words(["weather", "--town", "Bonn"])
+    shown = capsys.readouterr()
+    assert shown.out == "It rains in Bonn.\n"
+    assert shown.err == "noise\n"
+
+
+def test_a_field_that_no_table_can_hold_costs_its_rule_only(install_wing: Install) -> None:
+    lazy = FINDING.replace('"It rains.", ()', '"It rains.", (drop for drop in ())')
+    assert lazy != FINDING
+    install_wing(WING | {"findings/rain.py": lazy})
+    (finding,) = [f for f in findings.judge(report_fixture.evaluation()).findings if f.rule == "rain"]
+    assert finding.seen.startswith("The rule 'rain' failed: ")
+
+
+def test_a_fault_in_a_helper_module_of_a_wing_is_placed_there(install_wing: Install, tmp_path: Path) -> None:
+    helper = "def count():\n    return 1 // 0\n"
+    called = FINDING.replace("def find(evaluation):\n", "def find(evaluation):\n    counting.count()\n")
+    assert called != FINDING
+    install_wing(WING | {"counting.py": helper, "findings/rain.py": f"from .. import counting\n{called}"})
+    (finding,) = [f for f in findings.judge(report_fixture.evaluation()).findings if f.rule == "rain"]
+    assert finding.seen.endswith("/counting.py, line 2.")
+
+
+def test_a_run_is_judged_anew_when_a_helper_module_of_a_wing_changes(install_wing: Install) -> None:
+    keys = []
+    for helper in ("LEAST = 1\n", "LEAST = 2  # drops\n"):
+        install_wing(WING | {"counting.py": helper})
+        keys.append(find_rules({}))
+    assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "{", '{"defs": {}}', "\xff"])
+def test_a_schema_that_cannot_be_read_costs_only_itself(
+    install_wing: Install, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    install_wing(WING | {"schemas/outputs.json": text, "schemas/__init__.py": ""})
+    assert cli.run_and_explain(lambda: cli.app(["schema", "weather"])) == 2
+    shown = capsys.readouterr().err
+    assert "The schema 'outputs' failed: " in shown
+    assert "There is no schema 'weather'." in shown
 
 
 def test_a_rule_with_a_wrong_level_is_named_with_the_level(install_wing: Install) -> None:

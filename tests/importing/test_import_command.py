@@ -13,6 +13,7 @@ import pytest
 
 from foreign_outputs import OUTPUTS
 from import_fixture import hpl, imported, osu, tar, write, zipped
+from steelyard import doors
 from steelyard.importing import collecting, reading, sources, write_runs
 from steelyard.importing.collecting import Collection
 from steelyard.measure import records
@@ -168,6 +169,28 @@ def test_a_mistake_in_a_format_of_a_site_costs_no_other_file(capsys: Any, there:
     reason = result["partly"][0]["reason"]
     assert "The format 'ours' failed: NameError" in reason
     assert f"The fault is in {there / 'mine' / 'ours.py'}, line 7." in reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('("OUR TOOL",)', "(1,)", "its MARKS must have texts only, but it is (1,)"),
+        ('"bandwidth"', "5", "TypeError: a value has 5 where a text was expected"),
+        ('"ours.copy"', "None", "a value has None where a text was expected"),
+    ],
+)
+def test_a_format_with_a_member_of_a_wrong_type_writes_no_run(
+    capsys: Any, there: Path, old: str, new: str, said: str
+) -> None:
+    form = FORMAT.format(more="")
+    assert old in form
+    write(there, {"mine/ours.py": form.replace(old, new), "logs/out.txt": "OUR TOOL\nspeed 12.5 GB/s\n"})
+    write(there, {"logs/osu.txt": osu()})
+    doors.forget()
+    cli.run_and_explain(lambda: cli.app(["import", "logs", "--path", "mine", "--dry-run", "--json"]))
+    shown = capsys.readouterr()
+    assert said in shown.out + shown.err
+    assert set(json.loads(shown.out)["tools"]) == {"OSU micro-benchmarks"}
 
 
 def test_the_facts_of_a_system_file_are_those_of_the_run(capsys: Any, there: Path) -> None:

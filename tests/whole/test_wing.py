@@ -72,7 +72,8 @@ class Outcome:
         working = {
             COMMAND: self.command[0] == 0 and re.search(r"^ +[\d.]+%  \w+\.\w+ \w+: \w+", self.command[1]),
             RULE: self.rules.get("wide_intervals", "").startswith("The widest interval is"),
-            PAGE: "<h1>Widest intervals</h1>\n<table><tr><td>" in self.report,
+            PAGE: re.search(r"<h1>Widest intervals</h1>\n(?s:.*?)<table><tr><td>", self.report)
+            and 'id="widest-intervals' in self.report,
             FORMAT: "SiteBench" in tools,
         }
         return {file for file, works in working.items() if works}

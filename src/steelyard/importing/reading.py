@@ -190,8 +190,17 @@ def _read(known: Format, forms: Sequence[tuple[Text, bool]], file: str) -> Readi
             best = max(best, _read_form(known, form, once=once), key=_content)
     if "\\n" in bare.whole:
         best = max(best, _read_strings(known, bare), key=_content)
+    for value in best.values:
+        _expect_text(value)
     values = _tell_outputs_apart(known, read_form, best.values)
     return replace(best, values=tuple(_count_repetitions(values, known.tool, file)))
+
+
+def _expect_text(value: ForeignValue) -> None:
+    """Raises TypeError if a format gives a name that is no text: a run with it could be written, and not be read."""
+    names = (value.benchmark, value.kernel, value.metric, value.unit, value.statistic, value.note)
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise TypeError(f"a value has {wrong[0]!r} where a text was expected")
 
 
 def _tell_outputs_apart(known: Format, form: Text, values: Sequence[ForeignValue]) -> Sequence[ForeignValue]:

@@ -76,7 +76,8 @@ def find_rules(benchmarks: Mapping[str, Benchmark]) -> str:
     strange = {folder for folder in beside if HOUSE not in (folder, *folder.parents)}
     # For a benchmark from outside: the files beside it and one folder above, no deeper, since that may be anything.
     added = {file for folder in strange for near in (folder, folder.parent) for file in near.glob("*.py")}
-    added |= {file for folder in doors.installed("findings").values() for file in folder.rglob("*.py")}
+    # A rule may call any module of its wing.
+    added |= {file for folder in doors.installed("findings").values() for file in folder.parent.rglob("*.py")}
     return f"{_find_own_rules(HOUSE)} {_hash(_stamps(added))}" if added else _find_own_rules(HOUSE)
 
 

@@ -71,9 +71,9 @@ def judge(evaluation: Evaluation) -> Evaluation:
 
 def _find(part: Part, module: ModuleType, evaluation: Evaluation) -> tuple[Finding, ...]:
     """Returns the findings of a rule. PartFailed if a table of results cannot hold them."""
-    findings = doors.call(part, lambda: list(module.find(evaluation)))
+    found = doors.call(part, lambda: to_plain(list(module.find(evaluation))))
     try:
-        return from_plain(tuple[Finding, ...], to_plain(findings))
+        return from_plain(tuple[Finding, ...], found)
     except (TypeError, ValueError) as error:
         raise doors.PartFailed(part, f"a finding has a field of a wrong type or value ({error})") from error
 

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache, cached_property, partial
 from inspect import Parameter, Signature, getdoc, signature
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import typer
@@ -116,8 +117,8 @@ class _Commands(Mapping[str, Any]):
     @cached_property
     def parts(self) -> dict[str, Part]:
         """The files of all commands by name, in the order in which the help lists them."""
-        files = [item for folders in self._packages() for item in _find_parts(folders).items()]
-        return dict(sorted(files, key=lambda item: (_read_place(item[1]), item[0])))
+        files = _find_parts({name: folder for folders in self._packages() for name, folder in folders.items()})
+        return dict(sorted(files.items(), key=lambda item: (_read_place(item[1]), item[0])))
 
     def __getitem__(self, name: str) -> Any:
         for folders in self._packages():
@@ -177,16 +178,18 @@ class _Strict(TyperCommand):
 
 @cache
 def _import_command(part: Part) -> Any:
-    module = doors.load(part)
-    if hasattr(module, "app"):
-        command = typer.main.get_command(module.app)
-    else:
-        alone = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-        alone.command(part.name, cls=_Strict, context_settings=HELP)(unfold(module.command))
-        command = typer.main.get_command(alone)
+    command = doors.call(part, _make_command, part.name, doors.load(part))
     if not part.module.startswith("steelyard."):  # an error in a command of Steelyard itself needs its traceback
-        command.invoke = partial(doors.call, part, command.invoke, passing=PASSING)  # type: ignore[method-assign]
+        command.invoke = partial(doors.call, part, command.invoke, passing=PASSING)
     return command
+
+
+def _make_command(name: str, module: ModuleType) -> Any:
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+    alone.command(name, cls=_Strict, context_settings=HELP)(unfold(module.command))
+    return typer.main.get_command(alone)
 
 
 def unfold(command: Callable[..., None]) -> Callable[..., None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import doors
+from steelyard.doors import Part
 from steelyard.errors import UsageError, nearest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -41,8 +42,12 @@ def _read(folder: Path) -> Definitions:
     """Returns the definitions of a folder: types begin with a capital letter, outputs and files do not."""
     found: Definitions = {}
     for file in sorted(folder.glob("*.json")):
-        found |= json.loads(file.read_text(encoding="utf-8"))["$defs"]
+        found |= doors.attempt(doors.call, Part("schema", file), _read_definitions, file) or {}
     return found
+
+
+def _read_definitions(file: Path) -> Definitions:
+    return dict(json.loads(file.read_text(encoding="utf-8"))["$defs"])
 
 
 def _collect(name: str, definitions: Definitions, needed: Definitions) -> None:
