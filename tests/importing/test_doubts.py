@@ -247,3 +247,26 @@ def test_other_versions_are_other_cases_and_repetitions_of_one_node_are_marked(t
     assert versions == {(f"osu_{at}.out", "7.2" if at == 5 else "5.6.2") for at in range(1, 7)}
     assert {v.repetition for v in found if v.parameters["version"] == "7.2"} == {0}
     assert {(v.file[-9:], v.line) for v in found if ONE_NODE in v.note} == {("osu_6.out", 3), ("osu_6.out", 4)}
+
+
+def test_stars_around_a_title_are_no_number() -> None:
+    text = f"{output('hpl.txt')}\n **** Factorization, m = 92160, policy = 0 **** \n"
+    assert not any("instead of a number" in problem for problem in read(text).problems)
+
+
+def test_the_test_of_convergence_of_hpcg_is_no_warning() -> None:
+    assert "UNPRECONDITIONED" in output("hpcg_yaml.txt")
+    assert not any(" warns: " in value.note for value in read(output("hpcg_yaml.txt")).values)
+
+
+def test_an_unread_file_has_each_reason_once(capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = "-" * 80
+    head = f"{line}\nBenchmark            Time             CPU   Iterations   Num Dofs |      Dof/s\n{line}\n"
+    rows = "".join(
+        f"BP3/{at}/manual_time     12509 ms        12442 ms            1    610.62M   976.255M/s\n" for at in range(9)
+    )
+    text = head + rows
+    write(tmp_path, {"a.txt": text, "b.txt": output("stream.txt")})
+    reasons = [row["reason"] for row in imported(capsys, "a.txt", "b.txt")["unread"]]
+    assert [reason.count("counters") for reason in reasons] == [1]

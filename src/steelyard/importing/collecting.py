@@ -1,6 +1,7 @@
 """Reads all files that a user names, each content once, with limits of time and of values."""
 
 import hashlib
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -198,5 +199,6 @@ class _Reader:
             into.files.append(ReadFile(name=one.name, digest=one.digest, reading=found))
             into.partly += [Unread(one.name, problem) for problem in found.problems]
         else:
-            into.reasons[one.digest] = "; ".join(found.problems)
+            alike = {re.sub(r"\d+", "#", problem): problem for problem in reversed(found.problems)}  # the first of each
+            into.reasons[one.digest] = "; ".join(reversed(alike.values()))
             into.unread.append(Unread(one.name, into.reasons[one.digest]))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from steelyard.importing.format import NOTHING, WARNINGS, Format
+from steelyard.importing.launches import has_counters
 from steelyard.importing.patterns import find_all, search
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values
@@ -140,7 +141,8 @@ def mark_outputs(
     for at, value in enumerate(values):
         by_tool[value.tool].append(at)
     for tool, places in by_tool.items():
-        if begins := headings.find_outputs([values[at] for at in places]):
+        begins = headings.find_outputs([values[at] for at in places])
+        if begins and not has_counters(content.split("\n"), [line - 1 for line in begins]):
             note = f"{SEVERAL} {tool}, which begin in lines {', '.join(map(str, begins[:_MOST]))}{' …' * (len(begins) > _MOST)}."
             notes |= {at: f"{notes.get(at, '')} {note}".strip() for at in places}
     return [add_note(value, notes[at]) if at in notes else value for at, value in enumerate(values)]

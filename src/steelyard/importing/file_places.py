@@ -24,6 +24,7 @@ from steelyard.importing.name_facts import (
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import ForeignValue
 
+SHARE = 10  # one file of so many has a count with a letter at least
 MANY, LARGE = 10, 1.5  # cases, and the factor between two settings in half of them
 DEEPEST = 64  # folders of a file that are looked at
 _ENDING = re.compile(
@@ -111,7 +112,8 @@ def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
 def drop_unlikely_counts(places: Sequence[Place]) -> list[Place]:
     """Returns the places in which numbers with one letter are words if all of a meaning are unlikely counts, as in "443N".
 
-    So are numbers of cores, as in "system-4c", if a file states that more ranks ran on them, and numbers from 0 on.
+    So are numbers of cores, as in "system-4c", if a file states that more ranks ran on them, numbers from 0 on, and numbers
+    with a letter that few of many files in a folder have, as names by chance do.
     """
     numbers: dict[str, list[int]] = defaultdict(list)
     for fact in (fact for place in places for level in place.levels for fact in level if fact.lettered):
@@ -121,11 +123,27 @@ def drop_unlikely_counts(places: Sequence[Place]) -> list[Place]:
     unlikely = {meaning for meaning, found in numbers.items() if not are_likely_counts(found)}
     unlikely |= {"cores"} if any(map(_has_more_ranks, places)) else set()
 
-    def read(fact: Fact) -> Fact:
-        is_word = fact.text and (fact.meaning in indexes or (fact.lettered and fact.meaning in unlikely))
+    def read(fact: Fact, rare: Collection[str]) -> Fact:
+        is_word = fact.text and (fact.meaning in indexes or (fact.lettered and fact.meaning in {*unlikely, *rare}))
         return Fact("word", fact.text) if is_word else fact
 
-    return [replace(place, levels=[[*map(read, level)] for level in place.levels]) for place in places]
+    rare = _find_rare_letters(places)
+    return [
+        replace(place, levels=[[read(fact, rare[(*place.names[:-1],)]) for fact in level] for level in place.levels])
+        for place in places
+    ]
+
+
+def _find_rare_letters(places: Sequence[Place]) -> Mapping[tuple[str, ...], Collection[str]]:
+    """Returns for each folder the meanings that numbers with a letter have in less than a tenth of its many files."""
+    files: Counter[tuple[str, ...]] = Counter((*place.names[:-1],) for place in places)
+    found: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for place in places:
+        found[(*place.names[:-1],)].update(fact.meaning for fact in place.levels[-1] if fact.lettered)
+    return {
+        folder: [meaning for meaning, n in found[folder].items() if n * SHARE < times >= MANY * SHARE]
+        for folder, times in files.items()
+    }
 
 
 def _has_more_ranks(place: Place) -> bool:

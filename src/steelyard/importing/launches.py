@@ -10,14 +10,17 @@ from steelyard.importing.name_facts import COUNTED, COUNTS, JOB, are_jobs, read_
 from steelyard.importing.text import Text
 from steelyard.model import Scalar
 
-WORDS = ("srun", "mpirun", "mpiexec", "aprun", "jsrun", "orterun", "prun", "ibrun", "lrun")
-LAUNCHERS = rf"(?:{'|'.join(WORDS)}|mpiexec\.hydra)"
+WORDS = ("srun", "mpirun", "mpiexec", "aprun", "jsrun", "orterun", "prun", "ibrun", "lrun", "flux")
+LAUNCHERS = rf"(?:{'|'.join(WORDS[:-1])}|mpiexec\.hydra|flux (?:mini )?(?:run|submit))"
 COMMAND = rf"(?:.{{0,300}}[\s$#>;&`'\"/:=])?{LAUNCHERS}\s+(?:\S+=\S*|-{{1,2}}[A-Za-z]|\S*/).*"
 MOST, LONGEST = 1000, 2000  # commands of a file, and letters of each
 MOST_WORDS = 100  # letters of a parameter
 _OPTIONS = {  # by launcher; "" for all others. Of several options of one meaning the first one counts.
     "srun": {
         "nodes": "-N|--nodes", "ranks": "-n|--ntasks", "ranks_per_node": "--ntasks-per-node", "threads": "-c|--cpus-per-task",
+    },
+    "flux": {
+        "nodes": "-N|--nodes", "ranks": "-n|--ntasks", "ranks_per_node": "--tasks-per-node", "threads": "-c|--cores-per-task",
     },
     "aprun": {"ranks": "-n", "ranks_per_node": "-N", "threads": "-d"},
     "jsrun": {"ranks": "-p|--np", "threads": "-c|--cpu_per_rs"},
@@ -67,6 +70,14 @@ def find_titles(text: Text, marks: Sequence[str]) -> list[tuple[int, str]]:
     return sorted(found.items()) if len(titles) > 1 and not _count_only(titles) else _find_alike(text, begins)
 
 
+def has_counters(lines: Sequence[str], begins: Sequence[int]) -> bool:
+    """Returns whether lines such as "run 1" and "run 2" stand right above the lines of these indexes."""
+    above = [
+        next((line for line in reversed(lines[max(0, at - MOST_BLANK) : at]) if _has_words(line)), "") for at in begins
+    ]
+    return len({*above}) == len(above) and _count_only(above)
+
+
 def _find_alike(text: Text, begins: Sequence[int]) -> list[tuple[int, str]]:
     """Returns the first lines above outputs that begin with the same heading as the first one, with what differs above them."""
     heads = [at for at in begins if _hide_digits(text.lines[at]) == _hide_digits(text.lines[begins[0]])]
@@ -113,7 +124,7 @@ def read_launch(command: str) -> Mapping[str, Scalar]:
     launcher = (re.findall(rf"\b{LAUNCHERS}(?=\s)", command) or [""])[0]
     words = _cut_at_program(command.partition(launcher)[2]) if launcher else ""
     stated: dict[str, Scalar] = {}
-    for meaning, options in _OPTIONS.get(launcher, _OPTIONS[""]).items():
+    for meaning, options in _OPTIONS.get(launcher.partition(" ")[0], _OPTIONS[""]).items():
         if found := re.findall(rf"(?:^|\s)(?:{options})[= ]*(\d{{1,9}})(?=\s|$)", words):
             stated[meaning] = int(found[0])
     if threads := _THREADS.search(command):

@@ -342,7 +342,8 @@ def _find_no_numbers(content: str, problems: str, settings: str) -> list[str]:
         group = match.lastindex or 0
         line, counted = line + content.count("\n", counted, match.start(group)), match.start(group)
         words = content[content.rfind("\n", 0, match.start(group)) + 1 : match.end(group)]
-        if not re.search(rf"line {line}\b", problems) and not patterns.match(settings, words):
+        is_frame = words.lstrip().startswith("****")  # of a title
+        if not is_frame and not re.search(rf"line {line}\b", problems) and not patterns.match(settings, words):
             found.setdefault(line, f"line {line} has '{match[group]}' instead of a number")
         if len(found) == MOST_DAMAGED:
             break

@@ -10,7 +10,7 @@ from steelyard.importing.values import Values, expect_near, make, make_row, numb
 
 TOOL = "HPCG"
 STARTED = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"
-DOUBTS = r"^[ \t]*+WARNING: (.+)"
+DOUBTS = r"^[ \t]*+WARNING: (?!PERFORMING UNPRECONDITIONED)(.+)"  # its test of convergence does so in each run
 RUN = r".*\bDistributed Processes[:=]|\S+:\s+nx[:=]"  # grep writes the name of the file before each line
 RATING = r".*HPCG result is[:=]?\s*(?P<valid>VALID|INVALID)\b(?:.*\bGFLOP/s rating of[:=]?\s*(?P<rate>\S+))?"
 # "Raw SpMV: 1.5" below the heading of its section (YAML), or "GFLOP/s Summary::Raw SpMV=1.5".

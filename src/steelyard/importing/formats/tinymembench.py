@@ -10,6 +10,9 @@ from steelyard.importing.values import Values, make, make_name, number
 
 TOOL = "tinymembench"
 MARKS = ("tinymembench v", "== Memory bandwidth tests")
+# sbc-bench writes the board and the date above.
+SYSTEM = r"^sbc-bench v\S+ +(\S.{0,80}?) \([A-Z][a-z]{2}, \d"
+STARTED = r"^sbc-bench v\S.*\(([A-Z][a-z]{2}, \d\d? [A-Z][a-z]{2} \d{4} [\d:]+)"
 COPIED = "The bytes of a copy count once, and not as bytes read and bytes written."
 EXTRA = "The value does not include the latency of the first-level cache."
 
