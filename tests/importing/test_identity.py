@@ -75,6 +75,8 @@ FACTS = {
     "KW22-2024": [("date", "KW22-2024")],
     "a1b2c3d4 16feb2019": [("word", "a1b2c3d4"), ("date", "2019-02-16")],
     "20701104_1e6": [("date", "20701104"), ("word", "1e6")],
+    "x_c6a-16xlarge_m5.large": [("word", "x"), ("system", "c6a-16xlarge"), ("system", "m5.large")],
+    "gpu001_gpuv100001_run123456": [("host", "gpu001"), ("word", "gpuv100001"), ("word", "run"), ("number", "123456")],
     "queue1-dy-hpc6a48xlarge-10-x": [("host", "queue1-dy-hpc6a48xlarge-10"), ("word", "x")],
 }
 
@@ -505,11 +507,13 @@ def test_outputs_below_different_commands_are_different_experiments() -> None:
         (("Run 1 of 2 at 10:11:12", "Run 2 of 2 at 11:12:13"), [None, None]),
         (("Mon May  6 10:00:01 UTC 2024", "Tue May  7 10:00:01 UTC 2024"), [None, None]),
         (("job 1234567 begins", "job 1234571 begins"), [None, None]),
+        (("first run (no cache)", "second run (cached)"), ["first (no cache)", "second (cached)"]),
     ],
 )  # fmt: skip
 def test_titles_right_above_the_outputs_tell_them_apart(titles: tuple[str, str], expected: list[str | None]) -> None:
     osu = OSU.partition("\n")[2]
-    text = "".join(f"{title}\n\n{osu.format(one=4 + at, two=4.1 + at)}\n" for at, title in enumerate(titles))
+    gap = "" if "cache" in titles[0] else "\n"
+    text = "".join(f"{title}\n{gap}{osu.format(one=4 + at, two=4.1 + at)}\n" for at, title in enumerate(titles))
     values = read(text)
     assert [v.parameters.get("title") for v in values[::2]] == expected
     assert [v.repetition for v in values[::2]] == ([0, 1] if expected == [None, None] else [0, 0])

@@ -28,7 +28,7 @@ _OPTIONS = {  # by launcher; "" for all others. Of several options of one meanin
     "": {"ranks": "-np|-n|--np", "ranks_per_node": "-ppn|-perhost|-N|--ntasks-per-node|-npernode"},
 }  # fmt: skip
 _TITLE = re.compile(r"(?=.*[^\W\d])(?:#{1,6} .{1,150}|[^|]{3,150}:\**\s*)")
-MOST_BLANK = 4  # lines between a title and an output
+MOST_BLANK, LONGEST_TITLE = 4, 80  # lines between a title and an output, and letters of one
 # Dates, times, addresses, and of how many runs a line counts one: they name no experiment.
 _PASSING = re.compile(
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d(?::\d\d(?:\.\d+)?)?\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?[ \t]+"
@@ -86,13 +86,22 @@ def _find_alike(text: Text, begins: Sequence[int]) -> list[tuple[int, str]]:
     first = [*heads]
     for places in zip(*above, strict=False) if len(heads) > 1 else ():
         lines = [text.lines[at] for at in places]
-        if len({re.sub(r"[\w.]+", "w", line.strip()) for line in lines}) > 1:
+        alike = len({re.sub(r"[\w.]+", "w", line.strip()) for line in lines}) == 1
+        adjacent = [*places] == [at - 1 for at in heads] and _share_a_word(
+            lines
+        )  # first run (no cache), second run (warm)
+        if not alike and not adjacent:
             break
         first = [*places]
         words = [" ".join(_PASSING.sub(" ", line).split()) for line in lines]
         if len({*words}) > 1 and not _count_only(words):
             named = [[*own, word] for own, word in zip(named, words, strict=True)]
     return [(at, " ".join(reversed(own))) for at, own in zip(first, named, strict=True) if own]
+
+
+def _share_a_word(lines: Sequence[str]) -> bool:
+    words = [{*re.findall(r"[^\W\d_]{3,}", line.casefold())} for line in lines]
+    return bool(set.intersection(*words)) and max(map(len, lines)) <= LONGEST_TITLE
 
 
 def _find_words_above(text: Text, begin: int) -> list[int]:

@@ -88,7 +88,7 @@ _TYPED = re.compile(
             r"(?P<job>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:slurm|job|jobid|pbs|lsf|o|e)[-_.]?\d{4,})",
             rf"(?P<mpi>(?:{_MPI})(?:[-_]?{_VERSION})?)",
             rf"(?P<compiler>prgenv-[a-z]+|(?:{_COMPILER})[-_]?{_VERSION}|{_ALONE})",
-            r"(?P<host>(?:node|nid|cn|compute|host)[-_]?(?:0\d+|\d{4,})"  # node02 is the name of a node
+            r"(?P<host>(?:node|nid|cn|compute|host)[-_]?(?:0\d+|\d{4,})|gpu0\d\d+"  # node02 is the name of a node
             r"|ip(?:-\d{1,3}){4}|[a-z]+\d*-(?:dy|st)-[a-z0-9]+-\d+)",  # names that cloud services give
             rf"(?P<node>node[-_]?\d+)(?![-_]?(?:{_UNIT}))",  # node2 may mean two nodes
             rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?!{_DAY})(?P<counted>\d{{1,6}})",  # more digits are a date or a job
@@ -97,6 +97,7 @@ _TYPED = re.compile(
             r"(?P<product>\d+(?:x\d+)+)",  # of a grid, or of nodes and the ranks of each
             r"(?P<dotted>(?:0|[1-9]\d{0,3})(?:\.(?:0|[1-9]\d{0,3})(?!\d))+)",
             r"(?P<quantity>\d+(?:\.\d+)?[kmgt]?(?:i?b|hz|w|v|s)?)(?<=[a-z])",
+            r"(?P<named>[a-z]{2,})\d{5,}",  # the number of a job stands alone
             r"\((?P<copy>\d{1,3})\)|(?P<turn>\d{1,3})[-_]?of[-_]?\d{1,3}",
             r"(?P<labelled>\d+)(?P<label>[a-z]{2,}|e(?=\d))\d*",  # 2lauf, 25pct, 1e6
         )
@@ -107,6 +108,11 @@ _TYPED = re.compile(
 # Counts without anything between them: nodes16ppn24, 4nodes36cores
 _GLUED = re.compile(
     rf"{_BEGIN}(?:(?:(?!mpi)(?:{_UNIT})\d+){{2,9}}|(?:\d+(?:{_UNIT}|[ncprt])){{2,9}}){_END}", re.IGNORECASE
+)
+# What cloud services call the machines that they rent: c6a.16xlarge, n1-standard-4, HB120rs_v3
+_INSTANCE = (
+    rf"{_BEGIN}(?P<instance>[a-z]{{1,4}}\d{{1,2}}[a-z]{{0,4}}[-._](?:\d{{0,2}}x?large|metal)"
+    rf"|[a-z]\d[a-z]?[-_](?:standard|highmem|highcpu|megamem)[-_]\d+|[hnd][a-z]\d+[a-z]*_v\d){_END}"
 )
 _SEAM = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)", re.IGNORECASE)
 
@@ -136,8 +142,8 @@ def read_facts(name: str) -> Sequence[Fact]:
     """Returns the facts in the order of the name. "scale16_gcc-9.1" → scale, 16, the compiler gcc-9.1."""
     name = name[:LONGEST]
     facts, done = list[Fact](), 0
-    for word in re.finditer(r"[^\W_]+", name):
-        if word[0].lower() in list_known_systems() and word.start() >= done:
+    for word in re.finditer(rf"{_INSTANCE}|[^\W_]+", name, re.IGNORECASE):
+        if (word["instance"] or word[0].lower() in list_known_systems()) and word.start() >= done:
             facts += _read_plain(name[done : word.start()])
             facts.append(Fact("system", word[0]))
             done = word.end()
@@ -167,6 +173,9 @@ def _read_plain(text: str) -> Iterator[Fact]:
             yield Fact("compiler", found["compiler"])
         elif meaning := next((name for name in ("job", "host", "node") if found[name]), ""):
             yield Fact(meaning, match[0])
+        elif found["named"] and is_neutral(found["named"]):
+            yield Fact("word", found["named"])
+            yield Fact("number", match[0][len(found["named"]) :])
         elif (count := found["copy"] or found["turn"]) or (found["label"] and is_neutral(found["label"])):
             yield Fact("word", found["label"] or "out")
             yield Fact("number", count or found["labelled"])
