@@ -204,6 +204,21 @@ def test_launches_that_follow_each_other_are_one_block() -> None:
     assert whole(compare(a, b))[0] == "SLOWER"
 
 
+def test_launches_close_together_on_two_machines_show_what_their_cases_show() -> None:
+    """Six launches within 10 s: as one block they would find only a difference by several times."""
+    for slow, call in ((1.3, "SLOWER"), (1.0, None)):
+        times = [2.0 * n for n in range(6)]
+        a, b = (
+            evaluation(launched(SIX, times, [f * x for x in (1.0, 1.001, 0.999) * 2], 5.0), machine(processor=name))
+            for f, name in ((1.0, "One processor"), (slow, "Another processor"))
+        )
+        found = compare(a, b)
+        (w,) = found.wholes
+        assert {row.call for row in found.rows} == {w.call}
+        assert w.call == (call or w.call)
+        assert 0.9 * slow < w.low <= w.ratio <= w.high < 1.1 * slow
+
+
 def test_a_difference_that_follows_the_pace_is_not_called_and_what_the_pace_explains_is_stated() -> None:
     a, b = runs(SIX, [1.0, 1.6, 1.0, 1.02, 1.6, 1.01], [1.3, 1.62, 1.3, 1.32, 1.6, 1.31])
     found = compare(a, b)

@@ -213,3 +213,21 @@ def test_the_ratio_of_noisy_machines_is_within_its_interval_in_95_of_100() -> No
         inside += (cell.low or 0.0) <= ratio <= (cell.high or 0.0)
         assert (cell.call, ratio > 1) not in (("FASTER", False), ("SLOWER", True))
     assert inside >= 0.95 * 400
+
+
+def placed(placement: str, threads: int, bandwidth: float) -> SideCase:
+    case = stream(threads, bandwidth)
+    return replace(case, benchmark="memory.placement", parameters={"threads": threads, "placement": placement})
+
+
+def test_a_memory_node_is_not_compared_with_a_whole_socket() -> None:
+    """Cluster-on-Die off and on (seed 002): a memory node is a whole socket, then half of one."""
+    off = side("off", 28, [placed("full system", 28, 112e9), placed("local socket", 14, 55.9e9)])
+    on = side(
+        "on", 28,
+        [placed("full system", 28, 116e9), placed("local socket", 14, 57.9e9), placed("local memory node", 7, 28e9)],
+    )  # fmt: skip
+    (run,) = on.runs
+    on = replace(on, runs=(replace(run, facts={"machine": {"nodes": "4"}}),))
+    values = {f.name: [cell.value and cell.value.value for cell in f.cells] for f in compare_machines([off, on], "ab")}
+    assert values == {"triad": [112e9, 116e9], "socket": [55.9e9, 57.9e9]}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -65,6 +65,17 @@ class LaunchTable:
         marked = np.zeros(len(self.keys), dtype=np.int8)  # 0: not wanted, 1: undisturbed launches, 2: all launches
         marked[cases] = np.where(clean, 1, 2)
         return np.flatnonzero(marked[self.case] > self.disturbed)
+
+
+def separate_launches(table: LaunchTable) -> LaunchTable:
+    """Returns the table with each launch as a block of its own, if all launches of the run lie within one `BLOCK`.
+
+    As a single block they would not show how they differ, and the launches of its cases would show more than those of all.
+    """
+    began = table.began[~np.isnan(table.began)]
+    if table.is_group or not began.size or np.ptp(began) > BLOCK:
+        return table
+    return replace(table, began=np.full_like(table.began, math.nan), sums={})
 
 
 def make_table(cases: Sequence[SideCase]) -> LaunchTable:

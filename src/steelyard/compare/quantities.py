@@ -202,17 +202,17 @@ _PINNED: Mapping[str, Scalar] = {"memory": "pinned"}
 _NODE: Mapping[str, Scalar] = {"unit": "node"}
 
 
-def _list_placed_picks(*names: str) -> tuple[Pick, ...]:
-    """Returns the picks of Triad with one of these placements of threads and memory, the first that was measured."""
-    pick = Pick(benchmark="memory.placement", metric="bandwidth", kernel="triad")
-    return tuple(replace(pick, where={"placement": name}) for name in names)
+def _pick_placed(name: str) -> Pick:
+    """Returns the pick of Triad with this placement of threads and memory."""
+    return Pick(benchmark="memory.placement", metric="bandwidth", kernel="triad", where={"placement": name})
 
 
 QUANTITIES = (
     Quantity(name="triad", title="Triad bandwidth", grows=True, picks=(
-        Pick(benchmark="memory.stream", metric="bandwidth", kernel="triad", most=("elements",)),)),
-    Quantity(name="local", title="Triad within one memory node", picks=_list_placed_picks("local memory node", "local socket")),
-    Quantity(name="remote", title="Triad with the memory of another socket", picks=_list_placed_picks("remote socket")),
+        Pick(benchmark="memory.stream", metric="bandwidth", kernel="triad", most=("elements",)), _pick_placed("full system"))),
+    Quantity(name="socket", title="Triad within one socket", picks=(_pick_placed("local socket"),)),
+    Quantity(name="local", title="Triad within one memory node", picks=(_pick_placed("local memory node"),)),
+    Quantity(name="remote", title="Triad with the memory of another socket", picks=(_pick_placed("remote socket"),)),
     Quantity(name="latency", title="Memory latency", picks=(
         Pick(benchmark="memory.latency", metric="latency", kernel="chase", least=("threads", "chains"), most=SIZES),)),
     Quantity(name="random", title="Random access (G)", picks=(

@@ -29,9 +29,8 @@ from steelyard.compare.run_names import name_run, tell_apart
 from steelyard.compare.side import Side, SideCase, SideRun
 from steelyard.compare.side_view import Common, SideView
 from steelyard.compare.surroundings import Difference, find_differences
-from steelyard.compare.wholes import VAST, Whole, estimate_wholes, judge_wholes
+from steelyard.compare.wholes import Whole, estimate_wholes, judge_wholes, state_smallest
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value, scalars
-from steelyard.model.units import percent
 from steelyard.statistics.difference import compare as statistics
 from steelyard.statistics.difference.blocks import CALLS
 from steelyard.statistics.results import applications
@@ -195,8 +194,7 @@ def _state_calls(calls: CaseCalls) -> Iterator[statistics.Comparison]:
         made = statistics.Comparison(ratio=ratio, low=low, high=high, p=p, call=word, detail="")
         if word == "UNCLEAR":
             reason = f"{state_pace(pace)}. {REMEDY}" if why == OTHER_PACE else WHY[why]
-            found = f"from {percent(smallest)} on" if smallest < VAST else "only if one run takes several times as long"
-            ending = f" A difference would be found {found}." if why == TOO_WIDE else ""
+            ending = f" {state_smallest(smallest)}" if why == TOO_WIDE else ""
             yield statistics.mark_unclear(made, _KINDS[int(why)], f"{reason}{ending} {span[0].upper()}{span[1:]}.")
         else:
             yield replace(made, detail=f"{word.capitalize()}: {span}, with p = {p:.2g}.")

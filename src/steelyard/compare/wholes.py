@@ -8,7 +8,16 @@ from typing import TypeVar
 import numpy as np
 
 from steelyard.compare.classes import CLASSES, Class
-from steelyard.compare.launch_table import BLOCK, CasePairs, Flags, Indexes, LaunchTable, read_table, sum_groups
+from steelyard.compare.launch_table import (
+    BLOCK,
+    CasePairs,
+    Flags,
+    Indexes,
+    LaunchTable,
+    read_table,
+    separate_launches,
+    sum_groups,
+)
 from steelyard.compare.mix import Mix, compare_mix
 from steelyard.compare.pace import find_other_pace
 from steelyard.compare.pace_dependence import explain_by_pace
@@ -101,6 +110,8 @@ def estimate_wholes(
     A benchmark is compared by its undisturbed launches if at least `ENOUGH` of its cases have some on both sides; otherwise by
     all launches, since a choice among few would not be like with like.
     """
+    if not check_pace:  # of one machine, the state of a few seconds may be all that differs
+        a, b = separate_launches(a), separate_launches(b)
     places: dict[str, list[int]] = {}
     for place, index in enumerate(pairs.a.tolist()):
         places.setdefault(a.benchmarks[index], []).append(place)
@@ -258,8 +269,7 @@ def _whole(
             "Too few are left to show how launches differ.",
         )
     elif j.call == "UNCLEAR":
-        least = f"of {percent(j.smallest)} or more" if j.smallest < VAST else "by several times"
-        unclear = Unclear("too wide", f"Only a difference {least} would be found.")
+        unclear = Unclear("too wide", state_smallest(j.smallest))
     disturbed = any(cases.disturbed for cases in groups)
     runs = _count_runs(e, j.smallest, c.a.is_group and c.b.is_group) if j.call == "UNCLEAR" else None
     mix = compare_mix(*sides, clean, _weigh(groups), j) if c.with_mix else None
@@ -273,6 +283,12 @@ def _whole(
         mix=mix,
         **vars(j),
     )
+
+
+def state_smallest(smallest: float) -> str:
+    """Returns in a sentence from which relative difference on a difference would be found."""
+    found = f"from {percent(smallest)} on" if smallest < VAST else "only if one side takes several times as long"
+    return f"A difference would be found {found}."
 
 
 def _count_runs(e: Estimate, smallest: float, groups: bool) -> int | None:
