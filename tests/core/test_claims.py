@@ -113,6 +113,21 @@ def read_screen(compared: SidesComparison, titles: Sequence[str]) -> Claims:
     }  # fmt: skip
 
 
+def read_columns(compared: SidesComparison, titles: Sequence[str]) -> Claims:
+    """Returns the claims of the screen of three sides, where signs stand for the calls that are not certain."""
+    lines = [line.plain for line in sides_screen.screen(compared, 80)]
+    calls = {"?": "UNCLEAR", "=": "SAME", "–": "NOT JUDGED"}
+    claims: Claims = {}
+    for title in titles:
+        (line,) = [line for line in lines if line.startswith(title[:12]) and re.search(r" [×–]", line)]
+        for place, side in ((58, compared.sides[1]), (80, compared.sides[2])):
+            cell = line[place - 22 : place].strip()
+            if found := re.search(r"×([\d.]+)(\D?)$", cell):
+                certain = "FASTER" if float(found[1]) > 1 else "SLOWER"
+                claims |= {(title, side.name): calls.get(found[2], certain)}
+    return claims
+
+
 def read_document(compared: SidesComparison, titles: Sequence[str]) -> Claims:
     """Returns the claims of the tables in Markdown; each row of a table has as many cells as its head."""
     claims, width = {}, 0
@@ -158,6 +173,8 @@ def test_screen_pages_json_and_exit_code_say_the_same(sets: Sets) -> None:
         assert read_document(compared, titles) == engine
         if len(of) == 2:
             assert read_screen(compared, titles) == engine
+        if len(of) == 3:
+            assert read_columns(compared, titles) == engine
         slower = {title for _, title in list_slower_machines(compared.machines)}
         assert slower >= {title for (title, _), call in engine.items() if call == "SLOWER"}
         claims += len(engine)

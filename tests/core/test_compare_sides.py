@@ -451,7 +451,7 @@ def test_a_cluster_beside_a_node_has_its_nodes_and_pays_for_them() -> None:
     assert linpack.cells[2].per_price == pytest.approx(2.524e12 / (442.01e15 / 158976) / 2, rel=0.01)
     lines = [line.plain for line in list_machines(priced, 80)]
     assert "The HPL speed is that of 158,976 nodes (a), 1 node (b) and 1 node (c)." in lines
-    assert "HPL speed                442 Pflop/s 7.46 Tflop/s ×1.7e-5 2.52 Tflop/s ×5.7e-6" in [
+    assert "HPL speed                442 Pflop/s 7.46 Tflop/s ×1.7e-5– 2.52 Tflop/s ×5.7e-6–" in [
         re.sub(r"  +(?=\d\.)", " ", line) for line in lines
     ]
     assert not any(len(line) > 80 or "…" in line for line in lines)

@@ -126,6 +126,27 @@ def test_exact_times_give_the_exact_count_between_and_beyond_the_measured_ones()
     assert solve_count(counts, logs, [1e-4] * 5, math.log(50.0), 1e-4).how == "fewer"
 
 
+@pytest.mark.parametrize("serial", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 1.5])
+def test_one_measured_count_bounds_how_many_of_fewer_are_enough(serial: float, share: float) -> None:
+    """Amdahl's law: the true count of fewer workers is never above the bound by the efficiency of 16."""
+
+    def time(n: float) -> float:
+        return serial + (1 - serial) / n
+
+    wanted = time(16) / share
+    found = solve_count([16], [math.log(time(16))], [1e-4], math.log(wanted), 1e-4)
+    if share > 1:
+        assert found.how == "more"
+        return
+    true = (1 - serial) / (wanted - serial) if wanted < 1 else 1.0
+    assert found.how == "fewer"
+    assert found.low is None
+    assert found.high is not None
+    assert true <= found.high <= 16
+    assert found.high == pytest.approx(max(1.0, 16 * share), rel=1e-3)
+
+
 def test_the_interval_of_a_power_law_is_that_of_the_times() -> None:
     reached = solve_count([1, 2, 4, 8], [math.log(40 / c) for c in (1, 2, 4, 8)], [0.01] * 4, math.log(10.0), 0.01)
     assert reached.low == pytest.approx(4 / math.exp(Z * math.hypot(0.01, 0.01)), rel=0.01)

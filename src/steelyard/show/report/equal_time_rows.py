@@ -1,5 +1,7 @@
 """The comparisons at equal time and at equal ranks in words and cells, the same on the screen and on the page."""
 
+import math
+
 from rich.text import Text
 
 from steelyard.compare.equal_time import EqualRanks, EqualTime, EqualTimes, Mean
@@ -21,6 +23,7 @@ COLUMNS = {"ranks": 7, "nodes": 7, "time": 10, "power": 9, "energy": 10, "rack u
 MOST_ROWS, MOST_NOTES = 6, 8
 USUAL = "the usual difference between launches"
 FEWER = "Fewer would be enough, but were not measured."
+FEWER_BY_EFFICIENCY = "{} would be enough, unless fewer are less efficient. They were not measured."
 LAWS = {"Amdahl": "Amdahl's law", "USL": "the universal scalability law"}
 ORDER = ("equal", "interpolated", "extrapolated", "fewer", "more")
 
@@ -36,7 +39,9 @@ def sentence(row: EqualTime) -> str:
     if how == "equal":
         return f"Equal within {'the intervals' if row.time.low else USUAL}: {many} {need.split()[1]} {time}{caution}"
     if how == "fewer":
-        return f"{many} {are} faster: {need} {time} {FEWER}{caution}"
+        most = math.ceil(row.reached.high or row.reached.count * row.time.value)
+        enough = FEWER_BY_EFFICIENCY.format(counted(most, row.unit)) if most < row.reached.count else FEWER
+        return f"{many} {are} faster: {need} {time} {enough}{caution}"
     if how == "more":
         return f"{many} {are} slower: {need} {time} {_explain_unreached(row)}{caution}"
     solved = f"{row.other.side} needs {_span(row)}, {_times(row, with_interval(row.counts))}"

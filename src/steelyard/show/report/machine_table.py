@@ -28,6 +28,8 @@ TO = "to"  # between the ends of an interval
 UNSURE, MAY_EQUAL = "?", " ?: the cores may be equally fast."
 NO_CALL = " –: not judged, since a value has no interval or is above its physical limit."
 IN_THESE_RUNS = f" {NOW}: in these runs, where both measured the same case; another hour may differ."
+SIGNS = {"UNCLEAR": "?", "SAME": "=", NOT_JUDGED: "–"}  # after the speed, where columns have no room for the call
+SIGNED = {"?": "unclear", "=": "the same", "–": "not judged", NOW: "certain in these runs only"}
 POWER, LESS = "linpack_power", " A power is compared by its inverse: above 1 is less."
 MARKED = " *: the value was disturbed, or did not settle."
 
@@ -43,6 +45,10 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
         left = width - 2 * VALUE - SPEED - CORE - CALL
         head = f"{pad('a', VALUE, True)}{pad('b', VALUE, True)}{pad('speed, b / a', SPEED, True)}"
         lines.append(Text(f"{pad('', left)}{head}{pad('per core', CORE, True)}  b is", "dim"))
+    elif len(figures[0].cells) <= MOST + 1:
+        of = [cell.letter for cell in figures[0].cells]
+        head = pad(of[0], VALUE, True) + "".join(pad(f"{letter}, speed / a", SIDE, True) for letter in of[1:])
+        lines.append(Text(pad(head, width, True), "dim"))
     for figure in shown:
         lines += _write_pair(figure, left) if two else _write_sides(figure, width)
         if with_conditions:
@@ -61,9 +67,13 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
     cells = [cell for figure in shown for cell in figure.cells]
     counts = [f"{count:g} ({letter})" for letter, count in {c.letter: c.cores for c in cells if c.cores}.items()]
     span = INTERVAL + LATER * any(cell.value and cell.value.later for cell in cells)
-    note = NOTE.format(span if any(cell.low is not None for cell in cells) else "") + (
+    note = NOTE.format(span if two and any(cell.low is not None for cell in cells) else "") + (
         PER_CORE.format(f", of {' and '.join(counts)}") if two and any(cell.per_core for cell in cells) else ""
     )
+    if 2 < len(figures[0].cells) <= MOST + 1:
+        signs = {sign for cell in cells for sign in _sign(cell)}
+        signed = ", ".join(f"{sign}: {words}" for sign, words in SIGNED.items() if sign in signs)
+        note += f" {signed}." if signed else ""
     note += LESS if any(figure.name == POWER for figure in shown) else ""
     note += MAY_EQUAL if two and any(map(_may_equal, cells)) else ""
     note += NO_CALL if two and any(cell.call == NOT_JUDGED and not cell.now for cell in cells) else ""
@@ -151,7 +161,8 @@ def _write_sides(figure: MachineFigure, width: int) -> Iterator[Text]:
     text = Text(pad(title, left))
     text.append(pad(_write_value(base), VALUE, True), "bold")
     for cell in others:
-        text.append(pad(f"{_write_value(cell)}{_write_times(cell)}", SIDE, True), STYLE.get(cell.call or "", ""))
+        sides = f"{_write_value(cell)}{_write_times(cell)}{_sign(cell)}"
+        text.append(pad(sides, SIDE, True), STYLE.get(cell.now or cell.call or "", ""))
     yield text
     yield from map(Text, rest)
 
@@ -255,6 +266,10 @@ def _write_value(cell: MachineCell) -> str:
 def _describe(cell: MachineCell) -> str:
     """Returns a side in a sentence: "b (105 GB/s, × 0.29, not judged)"."""
     return f"{cell.letter} ({_write_value(cell)},{_write_times(cell).replace('×', '× ')}, {name_machine_call(cell)})"
+
+
+def _sign(cell: MachineCell) -> str:
+    return f"{SIGNS.get(cell.now, '')}{NOW}" if cell.now else SIGNS.get(cell.call or "", "")
 
 
 def _write_times(cell: MachineCell) -> str:

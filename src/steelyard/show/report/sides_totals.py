@@ -95,6 +95,7 @@ def _word(t: Total) -> str:
 def _list_lines(name: str, of: dict[str, Total], width: int) -> list[Text]:
     """Returns a line for each call: the sides that have it, with the change of their time or the smallest difference."""
     lines = [Text(cut(_name(name, of), width, 1)[0], style="bold")]
+    label = 1 + max(len(name_call(t.call)) for t in of.values())
     for call in CALLS:
         having = {letter: t for letter, t in of.items() if t.call == call}
         if not having:
@@ -108,9 +109,9 @@ def _list_lines(name: str, of: dict[str, Total], width: int) -> list[Text]:
                 f"{letter} {write_change(t.ratio)}{'*' if t.disturbed else ''}"
                 for letter, t in ordered[: MOST_SIDES + 1]
             )
-        first, *rest = cut(words.replace(" %", "\u00a0%"), width - 10, 2)
-        lines.append(Text.assemble("  ", (pad(name_call(call), 8), STYLE.get(call, "dim")), first))
-        lines += (Text(f"{'':10}{line}") for line in rest)
+        first, *rest = cut(words.replace(" %", "\u00a0%"), width - label - 2, 2)
+        lines.append(Text.assemble("  ", (pad(name_call(call), label), STYLE.get(call, "dim")), first))
+        lines += (Text(f"{'':{label + 2}}{line}") for line in rest)
     return lines
 
 

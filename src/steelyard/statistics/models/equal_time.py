@@ -26,7 +26,8 @@ class Reached:
 
     "interpolated": between two measured counts. "extrapolated": beyond the greatest one, by a `law` that describes the times.
     "equal": the time at the measured `count` is the same within the intervals. "fewer": even the fewest that were measured
-    (`count`) need less time. "more": all measured counts need more time, and `count` is the fastest of them.
+    (`count`) need less time; `high` are enough unless fewer are less efficient. "more": all measured counts need more time, and
+    `count` is the fastest of them.
     """
 
     count: float
@@ -80,7 +81,9 @@ def solve_count(
         if gaps[nearest] <= Z * math.hypot(spreads[nearest], error):
             at, how = float(nearest * STEPS), "equal"
         elif heights[0] < time:
-            return Reached(count=counts[0], low=None, high=counts[0], how="fewer")
+            # By the efficiency of the fewest: less of them are hardly ever less efficient.
+            most = counts[0] * math.exp(heights[0] - time + Z * math.hypot(spreads[0], error))
+            return Reached(count=counts[0], low=None, high=min(max(1.0, most), counts[0]), how="fewer")
     law = ""
     if at is None or curve.margins(time, error)[-1] <= 0:
         further, law = _extrapolate(tuple(counts), tuple(logs), tuple(errors))
