@@ -120,11 +120,11 @@ def read_columns(compared: SidesComparison, titles: Sequence[str]) -> Claims:
     claims: Claims = {}
     for title in titles:
         (line,) = [line for line in lines if line.startswith(title[:12]) and re.search(r" [×–]", line)]
-        for place, side in ((58, compared.sides[1]), (80, compared.sides[2])):
+        for place, one in ((58, compared.sides[1]), (80, compared.sides[2])):
             cell = line[place - 22 : place].strip()
             if found := re.search(r"×([\d.]+)(\D?)$", cell):
                 certain = "FASTER" if float(found[1]) > 1 else "SLOWER"
-                claims |= {(title, side.name): calls.get(found[2], certain)}
+                claims |= {(title, one.name): calls.get(found[2], certain)}
     return claims
 
 

@@ -463,10 +463,14 @@ def test_the_title_says_what_the_comparison_decided(first: Evaluation) -> None:
     assert state_result(compared, stream_benchmark, errors, (0, 1)) == "", "the figure does not show what is compared"
 
 
-def test_values_without_intervals_give_no_result(first: Evaluation) -> None:
-    compared = compare_sides([plant("a", 4, 1e10), imported(plant("b", 4, 4e10))])
-    stated = state_result(compared, first.benchmarks["memory.stream"], plant_figure(2), (0, 1))
-    assert stated == "not judged without intervals"
+def test_values_without_intervals_have_no_call_but_their_speeds(first: Evaluation) -> None:
+    sides = [plant("a", 4, 1e10), *(imported(plant(n, 4, x)) for n, x in (("b", 4e10), ("c", 2e10), ("d", 5e9)))]
+    for drawn, stated in (
+        ((0, 1), "b × 4.0 of a, not judged without intervals"),
+        ((0, 1, 2, 3), "b × 4.0 and d × 0.50 of a, not judged without intervals"),
+    ):
+        found = state_result(compare_sides(sides), first.benchmarks["memory.stream"], plant_figure(4), drawn)
+        assert found == stated
 
 
 def plant_conditions(*bandwidths: float) -> tuple[Series, ...]:

@@ -39,6 +39,7 @@ BETTER: tuple[Better, ...] = ("higher", "lower", "none")  # rates stand before t
 BYTES = "_bytes"  # ending of the names of sizes
 AXES = ("message_bytes", "block_bytes", "transfer_bytes", *SIZES, "ranks", "nodes", "threads")
 FURTHER = ("_least", "_greatest", "_deviation", "_of_the_ranks")  # statistics that stand in the table only
+PASS = "pass_time"  # of a kernel that moves a stated number of bytes
 Case = tuple[str, str, tuple[tuple[str, Scalar], ...]]
 
 
@@ -208,11 +209,15 @@ def _is_filled(figure: Figure) -> bool:
 
 
 def draw(name: str, results: Iterable[Result], tools: str = "") -> tuple[Figure, ...]:
-    """Returns figures for each metric: lines over a size that varies, and bars of the cases that have no such size."""
+    """Returns figures for each metric: lines over a size that varies, and bars of the cases that have no such size.
+
+    The time of a pass has none if its rate is known: of vectors of another length, it says nothing about the speed.
+    """
     groups: dict[tuple[str, str, Better], list[Result]] = {}
     for result in results:
         for metric, value in result.metrics.items():
-            if value.better != "none" and not metric.endswith(FURTHER):
+            rated = metric == PASS and any(of.better == "higher" for of in result.metrics.values())
+            if value.better != "none" and not metric.endswith(FURTHER) and not rated:
                 groups.setdefault((metric, value.unit, value.better), []).append(result)
     ordered = sorted(groups, key=lambda group: (BETTER.index(group[2]), -len(groups[group])))
     return tuple(figure for group in ordered for figure in _draw_metric(name, tools, *group[:2], groups[group]))

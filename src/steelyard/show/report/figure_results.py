@@ -42,7 +42,11 @@ def state_result(compared: SidesComparison, benchmark: Benchmark, figure: Figure
         return ""
     if calls == {"SAME"}:
         return f"no difference ({write_smallest(max(one.smallest for one in results))} would be found)"
-    return "not judged without intervals" if calls == {NOT_JUDGED} else "no certain difference"
+    if calls == {NOT_JUDGED}:
+        ends = sorted(results, key=lambda one: one.log)
+        named = dict.fromkeys(f"{one.side} × {write_factor(math.exp(one.log))}" for one in (ends[-1], ends[0]))
+        return f"{' and '.join(named)} of {compared.baseline.name}, not judged without intervals"
+    return "no certain difference"
 
 
 def _state_differences(certain: Sequence[_Result], baseline: str) -> str:

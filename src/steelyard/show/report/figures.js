@@ -135,17 +135,19 @@ const figuresOf = (state) => {
     layout.height = 120 + BAR * lines;
   }
 
-  // The value stands at the foot of its bar if the interval begins behind it.
+  // The value stands at the foot of its bar if the interval begins behind it, and behind a short bar without an interval.
   function valued(data, layout, [, unit, factor], width) {
     const bars = data.filter(({ orientation, visible }) => orientation === "h" && visible !== false);
     const most = Math.max(...bars.flatMap(({ x, error_x }) => x.map((value, n) => value + (error_x?.array[n] || 0))));
     const scale = layout.xaxis.type === "log" || bars.some(({ base }) => base) ? 0 : (0.5 * width) / most;
     for (const bar of bars) {
-      const text = bar.x.map((value, n) => {
+      const places = bar.x.map((value, n) => {
         const written = value === null ? "" : numbers.label(value * factor, unit);
-        return lengthOf(written, 11) + 8 < scale * (value - (bar.error_x?.arrayminus[n] || 0)) ? written : "";
+        if (lengthOf(written, 11) + 8 < scale * (value - (bar.error_x?.arrayminus[n] || 0))) return [written, "inside"];
+        return scale && !bar.error_x?.array[n] ? [written, "outside"] : ["", "inside"];
       });
-      Object.assign(bar, { text, textposition: "inside", insidetextanchor: "start", textangle: 0, constraintext: "none" });
+      const [text, textposition] = [0, 1].map((part) => places.map((place) => place[part]));
+      Object.assign(bar, { text, textposition, insidetextanchor: "start", textangle: 0, constraintext: "none", outsidetextfont: { size: 11 } });
       Object.assign(bar, { insidetextfont: { size: 11, color: "#fff", shadow: Array(6).fill("0 0 2px #14171a").join(", ") } });
       bar.marker.pattern.solidity = 0.15; // so that the value can be read upon it
     }
