@@ -23,6 +23,7 @@ from steelyard.measure.published.system_library import list_shipped
 from steelyard.model.plain import to_plain
 from steelyard.show.report import comparison_document, sides_screen
 from steelyard.show.report.call_styles import name_call
+from steelyard.show.report.lines import cut
 from steelyard.show.report.pages import sides as page
 from steelyard.show.report.sides_of_report import ReportSides
 
@@ -109,7 +110,7 @@ def read_screen(compared: SidesComparison, titles: Sequence[str]) -> Claims:
     return {
         (title, compared.sides[1].name): ends.get(last, last.upper())
         for title in titles for line in lines
-        if line.startswith(title[:18]) and (last := line.rstrip().rsplit("  ", 1)[-1].strip())
+        if line[:16].rstrip() == cut(title, 15, 3)[0] and (last := line.rstrip().rsplit("  ", 1)[-1].strip())
     }  # fmt: skip
 
 
@@ -119,10 +120,10 @@ def read_columns(compared: SidesComparison, titles: Sequence[str]) -> Claims:
     calls = {"?": "UNCLEAR", "=": "SAME", "–": "NOT JUDGED"}
     claims: Claims = {}
     for title in titles:
-        (line,) = [line for line in lines if line.startswith(title[:12]) and re.search(r" [×–]", line)]
+        (line,) = [line for line in lines if line[:23].rstrip() == cut(title, 22, 2)[0]]
         for place, one in ((58, compared.sides[1]), (80, compared.sides[2])):
             cell = line[place - 22 : place].strip()
-            if found := re.search(r"×([\d.]+)(\D?)$", cell):
+            if found := re.search(r"×([\d.e+-]+)(\D?)$", cell):
                 certain = "FASTER" if float(found[1]) > 1 else "SLOWER"
                 claims |= {(title, one.name): calls.get(found[2], certain)}
     return claims
