@@ -28,7 +28,7 @@ def test_a_usual_run_is_as_usual_and_a_slow_one_is_named_with_its_figures(runs: 
     assert describe(runs["r7"]) == f"5 figures as in the 6 runs before. {command}"
     slow = describe(runs["r8"])
     assert "Triad bandwidth is 7." in slow
-    assert "Latency of memory is 8." in slow or "Latency of memory is 7." in slow
+    assert "Memory latency is 8." in slow or "Memory latency is 7." in slow
     assert slow.endswith(f" than in the 7 runs before. {command}")
 
 

@@ -344,7 +344,7 @@ def test_a_range_on_the_screen_is_never_cut(several: bool) -> None:
         now=values.span((537e9, 1.06e12), "flop/s") if several else "", launches="2 launches: 400 ns and 2.60 µs",
     )  # fmt: skip
     one = summarised_run.summarised(report_fixture.evaluation()).figures[0]
-    figure = replace(one, title="Peak of arithmetic", shown=shown)
+    figure = replace(one, title="Arithmetic peak", shown=shown)
     assert shown.range in text(screen.main_figures([figure], 80))
 
 

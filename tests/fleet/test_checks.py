@@ -19,7 +19,7 @@ from steelyard.show.command_line.cli import app
 pytestmark = pytest.mark.wings
 CHECKS = [
     Check(name="Triad bandwidth (2 threads)", outcome="failed", text="15.0 % more time, 100 % sure"),
-    Check(name="Latency of memory", outcome="passed", text="as usual"),
+    Check(name="Memory latency", outcome="passed", text="as usual"),
     Check(name="Peak", outcome="undecided", text="two launches"),
 ]
 TEXTS = st.text(min_size=1, max_size=40)
@@ -29,14 +29,14 @@ def test_junit_has_a_test_for_each_check() -> None:
     suite = ElementTree.fromstring(render("junit", "steelyard gate n1", CHECKS))
     assert suite.attrib == {"name": "steelyard gate n1", "tests": "3", "failures": "1", "errors": "1"}
     assert [(case.get("name"), [child.tag for child in case]) for case in suite] == [
-        ("Triad bandwidth (2 threads)", ["failure"]), ("Latency of memory", ["system-out"]), ("Peak", ["error"]),
+        ("Triad bandwidth (2 threads)", ["failure"]), ("Memory latency", ["system-out"]), ("Peak", ["error"]),
     ]  # fmt: skip
 
 
 def test_annotations_say_how_serious_a_check_is() -> None:
     assert render("github", "gate", CHECKS).splitlines() == [
         "::error title=gate%3A Triad bandwidth (2 threads)::15.0 %25 more time, 100 %25 sure",
-        "::notice title=gate%3A Latency of memory::as usual",
+        "::notice title=gate%3A Memory latency::as usual",
         "::warning title=gate%3A Peak::two launches",
     ]
 
@@ -48,7 +48,7 @@ def test_markdown_is_a_table() -> None:
         "| Check | Outcome | Measured |",
         "| --- | --- | --- |",
         "| Triad bandwidth (2 threads) | failed | 15.0 % more time, 100 % sure |",
-        "| Latency of memory | passed | as usual |",
+        "| Memory latency | passed | as usual |",
         "| Peak | undecided | two launches |",
     ]
 

@@ -37,7 +37,7 @@ def test_the_slow_node_is_named_alone(nodes: Path) -> None:
     assert answer["nodes"] == [f"n{n:02d}" for n in range(NODES)]
     (slow,) = answer["slow"]
     assert slow["node"] == SLOW
-    assert {f["title"] for f in slow["figures"] if f["main"]} == {"Triad bandwidth", "Latency of memory"}
+    assert {f["title"] for f in slow["figures"] if f["main"]} == {"Triad bandwidth", "Memory latency"}
     assert all(1.09 < f["ratio"] < 1.15 for f in slow["figures"])
     main = [figure for figure in answer["figures"] if figure["main"]]
     assert all(1.01 < figure["detectable"] < 1.06 for figure in main)

@@ -111,7 +111,7 @@ def test_published_values_of_such_hardware_can_be_the_reference(tmp_path: Path) 
     factor = standing.value.value / standing.normal[0]
     assert factor > 2
     assert reference.times[key] == [[pytest.approx(statistics.median(times) * factor)]]
-    kept = [figure for figure in summary.figures if figure.title == "Latency of memory"]
+    kept = [figure for figure in summary.figures if figure.title == "Memory latency"]
     with pytest.raises(UsageError, match="The library has no published values of such hardware"):
         find_published([side], [replace(summary, figures=tuple(kept))])
 

@@ -45,7 +45,7 @@ def test_the_page_draws_the_level_before_and_after_a_change(tmp_path: Path) -> N
     assert len(points["x"]) == len(first.rows) == 10
     assert level["y"][0] > 1.05 * level["y"][3]
     assert level["y"][2] is None
-    assert {line.figure.partition(" (")[0]: line.course for line in page.lines}["Latency of memory"] == "no change"
+    assert {line.figure.partition(" (")[0]: line.course for line in page.lines}["Memory latency"] == "no change"
 
 
 def test_runs_without_a_stored_summary_and_few_runs_have_no_page(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ class Pick:
     """Chooses one case of a benchmark: first by `where` and `fits`, then by the `least` and `most` of parameters.
 
     Of the rest, such as all numbers of threads, the best use of the machine is chosen: the fastest samples are compared, since
-    they differ least from run to run. Of those that are equally good the first by its parameters is chosen, whatever its verdict,
-    so that each run of a machine has the same case; of values without samples, the best.
+    they differ least from run to run. Of those that are equally good the one with most threads is chosen, then the first by its
+    parameters, whatever its verdict, so that each run of a machine has the same case; of values without samples, the best.
     """
 
     benchmark: str
@@ -85,9 +85,10 @@ class Pick:
         value = case.metrics[self.metric]
         return goodness(value if value.best_seen is None else replace(value, value=value.best_seen))
 
-    def _rank(self, case: SideCase) -> tuple[float, list[tuple[str, str]]]:
+    def _rank(self, case: SideCase) -> tuple[float, float, list[tuple[str, str]]]:
         best_first = -goodness(case.metrics[self.metric]) if case.level == "FOREIGN" else 0.0
-        return best_first, sorted((name, str(value)) for name, value in case.parameters.items())
+        most_threads = -(number(case.parameters.get("threads")) or 0)
+        return best_first, most_threads, sorted((name, str(value)) for name, value in case.parameters.items())
 
 
 @dataclass(frozen=True, kw_only=True)

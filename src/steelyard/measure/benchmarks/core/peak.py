@@ -128,7 +128,7 @@ metrics = (
 roles = (
     Headline(
         name="peak",
-        title="Peak of arithmetic",
+        title="Arithmetic peak",
         unit="flop/s",
         order=40,
         most=("threads",),

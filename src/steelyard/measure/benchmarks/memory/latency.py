@@ -128,7 +128,7 @@ def _memory_results(results: Sequence[Result]) -> list[Result]:
 roles = (
     Headline(
         name="latency",
-        title="Latency of memory",
+        title="Memory latency",
         unit="s",
         order=20,
         least=("threads", "chains"),
