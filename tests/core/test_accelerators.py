@@ -35,6 +35,11 @@ DEVICE = [
     *(("device.launch", f"kernel={kernel}") for kernel in ("queued", "waited", "graph")),
     *(("device.transfer", f"kernel={kernel} bytes=100001 memory={memory}") for kernel in ("to_device", "from_device", "both_ways")
       for memory in ("pinned", "pageable")),
+    ("device.transfer", "kernel=between bytes=100001"),
+    ("device.transfer", "kernel=between bytes=100001 peer=1"),
+    ("device.transfer", "kernel=between_both_ways bytes=100001 device=1 peer=0"),
+    ("device.transfer", "kernel=to_all bytes=100001"),
+    ("device.transfer", "kernel=from_all bytes=100001"),
     *(("device.peak", f"kernel=vector precision={precision} steps=64") for precision in ("double", "single")),
     ("device.peak", "kernel=library order=64"),
 ]  # fmt: skip
@@ -83,7 +88,7 @@ def test_a_kernel_of_a_device_is_right_and_its_check_finds_what_is_wrong(
     if door == "hip" and "library" in words:
         pytest.skip("the library is NVIDIA's")
     lines = [f"{words} door={door}{plant}" for plant in ("", " plant=skip", " plant=wrong")]
-    answers = ask(programs[name], fake_cuda.environment(tmp_path, door), lines)
+    answers = ask(programs[name], fake_cuda.environment(tmp_path, door, devices=2), lines)
     assert [a.get("error") for a in answers] == [None] * 3
     assert [a["check"]["passed"] for a in answers] == [True, False, False]
     assert answers[0]["surroundings"]["details"]["device"] == "Fake H200"
@@ -124,6 +129,23 @@ def test_planted_times_come_out_by_the_clock_of_the_device(programs: dict[str, P
         assert median(own) == pytest.approx(seconds, rel=1e-3), (name, words)
         # The host waits for the device: its time is no shorter, but for what it spends on the wait itself.
         assert median(answer["samples"]) > 0.99 * seconds, (name, words)
+
+
+@pytest.mark.long
+def test_the_slow_one_of_eight_devices_is_named(tmp_path: Path) -> None:
+    planted = fake_cuda.environment(tmp_path, devices=8, copy=4e9, kernel=4e-3, graph=1e-4, slow="5:1.25", skip=1)
+    words = ["run", "--only", "device", "--set", "bytes=4000000", "--set", "elements=20000", "--set", "steps=64"]
+    given = {**os.environ, **planted}
+    done = subprocess.run(
+        [STEELYARD, *words, "--budget", "120s", "--runs", tmp_path / "runs"],
+        env=given, capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    assert done.returncode in (0, 1, 3), done.stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    shown = subprocess.run(
+        [STEELYARD, "show", "--all", folder], env=given, capture_output=True, text=True, check=False
+    ).stdout
+    assert "GPU 5 (CUDA) is slower than the other devices of its kind" in " ".join(shown.split())
 
 
 # --------------------------------------------------------------------------- devices that fail

@@ -4,7 +4,8 @@
 // barriers hold. The environment says how the device is and how it fails:
 //   FAKE_DEVICES, FAKE_NAME, FAKE_CAPABILITY ("90"), FAKE_UNITS, FAKE_MEMORY (bytes), FAKE_BUS
 //   FAKE_KERNEL (seconds of a kernel; it is then not executed), FAKE_GRAPH (the same within a graph), FAKE_COPY
-//   (bytes/s) FAKE_FAIL ("cuMemAlloc_v2:2:1": from its second call on, error 1), FAKE_HANG (the name of a function)
+//   (bytes/s), FAKE_SLOW ("3:1.3": device 3 takes 1.3 times as long), FAKE_APART (devices reach each other by the host)
+//   FAKE_FAIL ("cuMemAlloc_v2:2:1": from its second call on, error 1), FAKE_HANG (the name of a function)
 #include <dlfcn.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -40,10 +41,17 @@ int called(const char* name) {
   return count >= std::atoi(fail.c_str() + first + 1) ? std::atoi(fail.c_str() + second + 1) : 0;
 }
 
+int contexts[64], current = 0;  // of the devices; which of them is current
+
 struct Stream {
   double busy_until = 0, worked = 0;  // worked: seconds that were planted
   bool captured = false;
-  void use(double seconds) { busy_until = std::max(busy_until, now()) + seconds, worked += seconds; }
+  int device = current;
+  void use(double seconds) {
+    const std::string slow = told("FAKE_SLOW", "-1:1");
+    if (std::atoi(slow.c_str()) == device) seconds *= std::stod(slow.substr(slow.find(':') + 1));
+    busy_until = std::max(busy_until, now()) + seconds, worked += seconds;
+  }
   double clock() const {
     static const bool planted = std::getenv("FAKE_KERNEL") || std::getenv("FAKE_GRAPH") || std::getenv("FAKE_COPY");
     return planted ? worked : std::max(now(), busy_until);
@@ -181,10 +189,17 @@ int hipDeviceGetAttribute(int* value, int what, int device) {
   auto found = of_cuda.find(what);
   return cuDeviceGetAttribute(value, found == of_cuda.end() ? -1 : found->second, device);
 }
-int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &recorded, called("cuDevicePrimaryCtxRetain"); }
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  return *context = contexts + device, called("cuDevicePrimaryCtxRetain");
+}
 int cuDevicePrimaryCtxRelease_v2(int) { return called("cuDevicePrimaryCtxRelease_v2"); }
-int cuCtxSetCurrent(void*) { return called("cuCtxSetCurrent"); }
-int hipSetDevice(int) { return called("hipSetDevice"); }
+int cuCtxSetCurrent(int* context) { return current = static_cast<int>(context - contexts), called("cuCtxSetCurrent"); }
+int hipSetDevice(int device) { return current = device, called("hipSetDevice"); }
+int cuDeviceCanAccessPeer(int* can, int, int) {
+  return *can = told("FAKE_APART", "").empty(), called("cuDeviceCanAccessPeer");
+}
+int cuCtxEnablePeerAccess(void*, unsigned) { return called("cuCtxEnablePeerAccess"); }
+int hipDeviceEnablePeerAccess(int, unsigned) { return called("hipDeviceEnablePeerAccess"); }
 
 int cuMemAlloc_v2(void** memory, std::size_t bytes) {
   if (bytes > std::stoull(told("FAKE_MEMORY", "4294967296"))) return 2;
@@ -205,6 +220,16 @@ int cuMemcpyHtoDAsync_v2(void* to, const void* from, std::size_t bytes, Stream* 
 }
 int cuMemcpyDtoHAsync_v2(void* to, const void* from, std::size_t bytes, Stream* stream) {
   return copy(to, from, bytes, stream), called("cuMemcpyDtoHAsync_v2");
+}
+int cuMemcpyDtoDAsync_v2(void* to, const void* from, std::size_t bytes, Stream* stream) {
+  return copy(to, from, bytes, stream), called("cuMemcpyDtoDAsync_v2");
+}
+int cuMemcpyPeerAsync(void* to, int* there, const void* from, int* here, std::size_t bytes, Stream* stream) {
+  if (there < contexts || there >= contexts + 64 || here < contexts || here >= contexts + 64) return 201;
+  return copy(to, from, bytes, stream), called("cuMemcpyPeerAsync");
+}
+int hipMemcpyPeerAsync(void* to, int there, const void* from, int here, std::size_t bytes, Stream* stream) {
+  return cuMemcpyPeerAsync(to, contexts + there, from, contexts + here, bytes, stream);
 }
 
 int cuStreamCreate(Stream** stream, unsigned) { return *stream = new Stream, called("cuStreamCreate"); }
@@ -359,6 +384,8 @@ ALSO(hipHostMalloc, cuMemHostAlloc)
 ALSO(hipHostFree, cuMemFreeHost)
 ALSO(hipMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)
 ALSO(hipMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)
+ALSO(hipMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)
+ALSO(hipDeviceCanAccessPeer, cuDeviceCanAccessPeer)
 ALSO(hipModuleLoadData, cuModuleLoadData)
 ALSO(hipModuleUnload, cuModuleUnload)
 ALSO(hipModuleGetFunction, cuModuleGetFunction)

@@ -135,6 +135,20 @@ def of_devices(*rates: float) -> Evaluation:
     return evaluation(made, machine(devices=GPUS))
 
 
+def among_devices(slow: float, together: float = 1.0) -> Evaluation:
+    """Copies between four devices at 300 GB/s, but from 2 to 1 at this share; to all of them at this share of 50 GB/s each."""
+
+    def copied(kernel: str, rate: float, **more: int | str) -> Result:
+        parameters = {"door": "cuda", "device": 0, "bytes": 1 << 28, "threads": 1, **more}
+        measured = {"bandwidth": bandwidth(rate)}
+        return result("device.transfer", kernel, parameters, 1.0, {"bytes": 1.0}, metrics=measured)
+
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
+    made = [copied("between", 3e11 * (slow if pair == (2, 1) else 1), device=pair[0], peer=pair[1]) for pair in pairs]
+    made += [copied("to_device", 5e10, device=n, memory="pinned") for n in range(4)]
+    return evaluation([*made, copied("to_all", 4 * 5e10 * together)], machine(devices=GPUS))
+
+
 def rising(setting: Setting) -> Evaluation:
     return evaluation([chase(90e-9, 64 * MIB), chase(120e-9, 512 * MIB)], machine(settings=(setting,)))
 
@@ -149,6 +163,7 @@ def limited(rate: float) -> Evaluation:
 
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
     "device_copies": lambda: copies(2.0),
+    "device_pairs": lambda: among_devices(0.5),
     "slow_device": lambda: of_devices(4e12, 4e12, 3.5e12, 4e12),
     **roofline.SPEAKS,
     **scaling.SPEAKS,
@@ -190,6 +205,7 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
 
 SILENT: dict[str, Callable[[], Evaluation]] = {
     "device_copies": lambda: of_devices(4e12),
+    "device_pairs": lambda: copies(2.0),
     "slow_device": lambda: copies(2.0),
     **roofline.SILENT,
     **scaling.SILENT,
@@ -228,6 +244,7 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
 # Where the news is good, the finding says so, and asks for nothing.
 GOOD: dict[str, Callable[[], Evaluation]] = {
     "device_copies": lambda: copies(1.02),
+    "device_pairs": lambda: among_devices(0.97),
     "slow_device": lambda: of_devices(4e12, 4.01e12, 3.98e12, 4e12),
     **applications.GOOD,
     **network.GOOD,
@@ -303,6 +320,16 @@ def test_the_rule_says_nothing_about_a_run_without_results(rule: str) -> None:
 def test_the_rule_tells_good_news(rule: str) -> None:
     told = good_news(rule)
     assert [(f.level, f.remedy) for f in told] == [("good", "")]
+
+
+def test_the_slow_pair_of_devices_is_named_and_what_all_share() -> None:
+    slow, shared = found("device_pairs", among_devices(0.5, together=0.4))
+    assert slow.seen.startswith("Device 2 copies to device 1 at 150 GB/s. The median of the 12 pairs is 300 GB/s")
+    assert slow.evidence == ("device 2 to 1: 150 GB/s",)
+    assert shared.seen == "Copies to all 4 devices at once reach 40 % of the sum of each alone."
+    assert shared.effect == pytest.approx(2.5)
+    (alike,) = found("device_pairs", among_devices(0.97, together=0.95))
+    assert alike.level == "good"
 
 
 def test_the_slow_device_is_named_and_no_other() -> None:

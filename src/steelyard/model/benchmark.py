@@ -54,8 +54,8 @@ class Axes:
     weak: str | None = None
     # A setting without which the block is not planned, such as "model"; "": none.
     when: str = ""
-    # Parameters that the program reads besides `values` if they are set together with the model: the threads of each rank.
-    # Without the model, such a setting is for the programs that have only threads.
+    # Parameters that the program reads besides `values` if they are set. In a block of a model, they count only together with
+    # the model (the threads of each rank): without it, such a setting is for the programs that have only threads.
     further: tuple[str, ...] = ()
 
 

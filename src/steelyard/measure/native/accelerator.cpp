@@ -24,6 +24,9 @@ Unpinned::~Unpinned() { before_.pin(); }
   throw CaseError(join({named(), " cannot start kernels as a graph: its interface has none"}));
 }
 [[gnu::cold]] void Device::replay() {}
+[[gnu::cold]] void Device::copy_across(Handle, Device&, Handle, std::size_t) {
+  throw CaseError(join({named(), " cannot copy between devices: its interface has no such copy"}));
+}
 [[gnu::cold]] void Device::share(Handle, std::size_t, std::size_t) {}
 
 [[gnu::cold]] Handle Device::give(std::size_t bytes, void* shared_with) {

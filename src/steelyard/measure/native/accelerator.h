@@ -69,6 +69,10 @@ class Device {
   virtual void unpin(void* memory) = 0;
   virtual void copy_to(Handle memory, const void* host, std::size_t first, std::size_t bytes, bool second_queue) = 0;
   virtual void copy_from(Handle memory, void* host, std::size_t first, std::size_t bytes, bool second_queue) = 0;
+  // Queues a copy from here to another device behind the same door, or to this one.
+  virtual void copy_across(Handle from, Device& other, Handle to, std::size_t bytes);
+  // Whether this device reads the memory of the other one without the host between them.
+  virtual bool reaches(Device&) { return false; }
   // Hands shared memory over, without a copy.
   virtual void share(Handle memory, std::size_t first, std::size_t bytes);
 
@@ -103,6 +107,8 @@ class Device {
 // The devices behind each door.
 std::unique_ptr<Device> open_opencl(std::size_t number, bool timed);
 std::unique_ptr<Device> open_driver(const std::string& door, std::size_t number);
+// How many devices a driver ("cuda", "hip") has; 0 where it is not on this machine, or fails.
+std::size_t count_devices(const std::string& door);
 
 // Memory of the host for a device: the same memory if both share it, otherwise a copy.
 class Buffer {

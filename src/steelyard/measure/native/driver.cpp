@@ -46,12 +46,14 @@ static __device__ double2& operator+=(double2& a, double2 b) { return a = a + b;
 struct Function {
   const char *cuda, *hip;
 };
-constexpr Function initialise{"cuInit", "hipInit"}, count_devices{"cuDeviceGetCount", "hipGetDeviceCount"},
+constexpr Function initialise{"cuInit", "hipInit"}, count_devices_of{"cuDeviceGetCount", "hipGetDeviceCount"},
     get_device{"cuDeviceGet", "hipDeviceGet"}, get_name{"cuDeviceGetName", "hipDeviceGetName"},
     get_memory{"cuDeviceTotalMem_v2", "hipDeviceTotalMem"}, get_bus{"cuDeviceGetPCIBusId", "hipDeviceGetPCIBusId"},
     allocate_memory{"cuMemAlloc_v2", "hipMalloc"}, free_memory{"cuMemFree_v2", "hipFree"},
     pin_memory{"cuMemHostAlloc", "hipHostMalloc"}, unpin_memory{"cuMemFreeHost", "hipHostFree"},
     copy_there{"cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync"}, copy_back{"cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync"},
+    copy_within{"cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync"}, copy_to_peer{"cuMemcpyPeerAsync", "hipMemcpyPeerAsync"},
+    can_reach{"cuDeviceCanAccessPeer", "hipDeviceCanAccessPeer"},
     load_module{"cuModuleLoadData", "hipModuleLoadData"}, unload_module{"cuModuleUnload", "hipModuleUnload"},
     get_function{"cuModuleGetFunction", "hipModuleGetFunction"}, launch{"cuLaunchKernel", "hipModuleLaunchKernel"},
     make_stream{"cuStreamCreate", "hipStreamCreateWithFlags"}, drop_stream{"cuStreamDestroy_v2", "hipStreamDestroy"},
@@ -154,6 +156,8 @@ class Driver final : public Device {
   void copy_from(Handle from, void* host, std::size_t first, std::size_t bytes, bool second) override {
     must(call(copy_back, host, at(from, first), bytes, stream(second)), "to give data back");
   }
+  void copy_across(Handle from, Device& other, Handle to, std::size_t bytes) override;
+  bool reaches(Device& other) override;
   Handle queue() override { return streams_[0]; }
   std::string bus() const override { return cuda_ ? bus_ : ""; }
 
@@ -162,8 +166,8 @@ class Driver final : public Device {
              std::initializer_list<Argument> arguments) override;
   template <class... Arguments>
   int call(const Function& function, Arguments... arguments) const {
-    if (cuda_ && current_ != this) {  // of this thread
-      library_.call("cuCtxSetCurrent", context_);
+    if (current_ != this) {  // of this thread
+      cuda_ ? library_.call("cuCtxSetCurrent", context_) : library_.call("hipSetDevice", device_);
       current_ = this;
     }
     return library_.call(cuda_ ? function.cuda : function.hip, arguments...);
@@ -202,7 +206,7 @@ thread_local const Driver* Driver::current_ = nullptr;
   };
   int devices = 0;
   first(initialise, 0u);
-  first(count_devices, &devices);
+  first(count_devices_of, &devices);
   if (number >= static_cast<std::size_t>(devices))
     throw CaseError(join({"device='", number, "': this machine has ", devices, " ", language,
                           " devices, and their numbers start at 0"}));
@@ -300,6 +304,28 @@ void Driver::start(const std::string& kernel, std::size_t first, std::size_t las
     must(code, join({"to start ", kernel}));
 }
 
+void Driver::copy_across(Handle from, Device& other, Handle to, std::size_t bytes) {
+  const auto& target = dynamic_cast<const Driver&>(other);
+  int code = 0;
+  if (&target == this)
+    code = call(copy_within, to, from, bytes, streams_[0]);
+  else if (cuda_)
+    code = call(copy_to_peer, to, target.context_, from, context_, bytes, streams_[0]);
+  else
+    code = call(copy_to_peer, to, target.device_, from, device_, bytes, streams_[0]);
+  must(code, "to copy between devices");
+}
+bool Driver::reaches(Device& other) {
+  const auto& source = dynamic_cast<const Driver&>(other);
+  constexpr int already = 704;  // cudaErrorPeerAccessAlreadyEnabled
+  int can = 0;
+  must(call(can_reach, &can, device_, source.device_), "to say which devices it reaches");
+  if (!can || &source == this) return can != 0;
+  int code = cuda_ ? library_.call("cuCtxEnablePeerAccess", source.context_, 0u)
+                   : library_.call("hipDeviceEnablePeerAccess", source.device_, 0u);
+  return code == 0 || code == already;
+}
+
 void Driver::record(void (*job)(void*), void* of) {
   constexpr int of_this_thread = 1;
   constexpr unsigned long long plain = 0;
@@ -316,6 +342,20 @@ void Driver::record(void (*job)(void*), void* of) {
 
 [[gnu::cold]] std::unique_ptr<Device> open_driver(const std::string& door, std::size_t number) {
   return std::make_unique<Driver>(door == "cuda", number);
+}
+
+[[gnu::cold]] std::size_t count_devices(const std::string& door) {
+  const bool cuda = door == "cuda";
+  int count = 0;
+  try {
+    const VendorLibrary& library = driver_of(cuda);
+    if (library.call(cuda ? initialise.cuda : initialise.hip, 0u) != 0 ||
+        library.call(cuda ? count_devices_of.cuda : count_devices_of.hip, &count) != 0)
+      return 0;
+  } catch (const CaseError&) {
+    return 0;
+  }
+  return static_cast<std::size_t>(std::max(0, count));
 }
 
 }  // namespace steelyard::accelerator

@@ -66,10 +66,14 @@ def _combinations(
     for name, wanted in settings.items():
         if name in (*CHOSEN, *GIVEN) and name in values:
             values[name] = tuple(v for v in values[name] if v in wanted)
-        elif name in values or is_read(name, benchmark, general) or (name in block.further and "model" in settings):
+        elif name in values or is_read(name, benchmark, general) or _is_further(name, block, settings):
             values[name] = tuple(v for v in wanted if not expected(name, v, [block]))
     for combination in itertools.product(*values.values()):
         yield dict(zip(values, combination, strict=True))
+
+
+def _is_further(name: str, block: Axes, settings: Settings) -> bool:
+    return name in block.further and ("model" in settings or "model" not in block.values)
 
 
 def is_read(name: str, benchmark: Benchmark, general: Iterable[str]) -> bool:

@@ -54,7 +54,7 @@ def refuse(
     if not settings:
         return
     blocks = {name: b.axes(machine, effort) for name, b in benchmarks.items()}
-    names = {name for of_one in blocks.values() for block in of_one for name in block.values}
+    names = {name for of_one in blocks.values() for block in of_one for name in (*block.values, *block.further)}
     for b in benchmarks.values():
         names |= {n for s in b.sources for n in (PARALLEL if s.parallel else GENERAL) if n not in b.unread}
     for name, wanted in settings.items():

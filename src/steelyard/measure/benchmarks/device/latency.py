@@ -6,8 +6,8 @@ cannot begin before the last one has ended. Working sets from 4 KiB to eight tim
 Reading: Each flat part of the line belongs to one cache or to the memory. On a GPU all of them are several times as slow as
 those of a processor: a GPU hides the latency with many work items, and one alone waits.
 
-Caution: By OpenCL, a part of each step is the calculation of the address; by CUDA and HIP, each line holds the address itself.
-The device may lower its clock while only one work item runs. Large working sets also wait for address translations.
+Caution: By OpenCL, a part of each step is the calculation of the address; by CUDA and HIP, each line holds the address. The
+device may lower its clock while only one work item runs. Large working sets also wait for address translations.
 
 Source: L. McVoy and C. Staelin, lmbench (USENIX 1996), on devices as in gpu-benches (Erlangen National High Performance Computing
 Center). The program is our own.

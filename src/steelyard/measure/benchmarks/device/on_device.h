@@ -18,17 +18,17 @@ class OnDevice {
   }
   void prepare(Worker, std::size_t) { clock_.read_if_due(); }
   // The name of the device, and its own seconds of an operation in each turn. The last turns are the samples.
-  std::string details() const {
+  std::string details() const { return with_details().str(); }
+
+ protected:
+  json::Object with_details() const {
     return json::Object()
         .add("device", json::text(device->name))
         .add("shares_memory", json::boolean(device->shares_memory))
         .add("units", static_cast<double>(device->units))
         .add("device_seconds", json::list(seconds_))
-        .add("clock", clock_.readings())
-        .str();
+        .add("clock", clock_.readings());
   }
-
- protected:
   // Queues the job so many times, and waits until all is done.
   template <class Job>
   void turn(std::size_t operations, Job job) {

@@ -26,7 +26,7 @@ from typing import Any
 
 from steelyard.measure.benchmarks.figures import against, select
 from steelyard.measure.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.measure.benchmarks.network.sizes import BUFFERS, RANKS_FOR_PAIRS, message_sizes, rank_counts
+from steelyard.measure.benchmarks.network.sizes import ANYWHERE, RANKS_FOR_PAIRS, message_sizes, rank_counts
 from steelyard.measure.benchmarks.rates import per_second
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -65,7 +65,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": sizes[::2] if effort.name == "quick" else sizes,
     }
-    blocks = [Axes(values, sampling, 0.02, choices={"buffers": BUFFERS})]
+    blocks = [Axes(values, sampling, 0.02, choices={"buffers": ANYWHERE})]
     if len(machine.hosts) > 2:
         chance: dict[str, tuple[Scalar, ...]] = {
             **values,

@@ -59,9 +59,13 @@ class CollectiveMemory {
       throw CaseError(join({elements, " elements for each of ", size,
                             " ranks are more than MPI's int can count: use smaller messages"}));
     std::size_t outs = shape.out == Blocks::each ? size : 1, ins = shape.in == Blocks::each ? size : 1;
-    out_.emplace(std::max<std::size_t>(1, outs * bytes_), policy_, ranks.team());
-    in_.emplace(std::max<std::size_t>(1, ins * bytes_), policy_, ranks.team());
-    for (std::size_t i = 0; i < out_->size(); ++i) (*out_)[i] = static_cast<char>(pattern(i, ranks.rank()));
+    accelerator::Device* device =
+        p.choice("buffers", "host", {"host", "device"}) == "device" ? &device_of(ranks) : nullptr;
+    out_.emplace(std::max<std::size_t>(1, outs * bytes_), policy_, ranks, device);
+    in_.emplace(std::max<std::size_t>(1, ins * bytes_), policy_, ranks, device);
+    Buffer<char>& content = out_->host();
+    for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(pattern(i, ranks.rank()));
+    out_->send(0, content.size());
     counts_.assign(size, static_cast<int>(elements));
     for (std::size_t i = 0; i < size; ++i) places_.push_back(static_cast<int>(i * elements));
     frame.out = out_->data(), frame.in = in_->data();
@@ -84,11 +88,19 @@ class CollectiveMemory {
         return others * frame.size * block;
     }
   }
-  void forget() { std::memset(in_->data(), 0, in_->size()); }
-  void corrupt() { ++(*in_)[bytes_ / 3]; }  // of the first block that has come
+  void forget() {
+    std::memset(in_->host().data(), 0, in_->host().size());
+    in_->send(0, in_->host().size());
+  }
+  void corrupt() {  // of the first block that has come
+    in_->fetch(0, in_->host().size());
+    ++in_->host()[bytes_ / 3];
+    in_->send(0, in_->host().size());
+  }
   // Whether `arrival` lies in the incoming buffer: bytes as they were sent, sums of integers exactly (modulo 2^32).
   // Empty blocks must have changed nothing since `forget`.
-  Check compare(const Arrival& arrival) const {
+  Check compare(const Arrival& arrival) {
+    in_->fetch(0, in_->host().size());
     for (int i = 0; i < arrival.blocks; ++i) {
       int first = arrival.first < 0 ? i : arrival.first, last = arrival.last < 0 ? i : arrival.last;
       bool right = shape_.adds ? holds<std::uint32_t>(i, arrival.block, first, last)
@@ -100,8 +112,8 @@ class CollectiveMemory {
 
  private:
   template <class T>
-  bool holds(int block, int at_sender, int first, int last) const {
-    if (bytes_ == 0) return (*in_)[0] == 0;
+  bool holds(int block, int at_sender, int first, int last) {
+    if (bytes_ == 0) return in_->host()[0] == 0;
     for (std::size_t i = 0; i + sizeof(T) <= bytes_; i += sizeof(T)) {
       T sum = 0, found;
       for (int sender = first; sender <= last; ++sender) {
@@ -112,7 +124,7 @@ class CollectiveMemory {
         std::memcpy(&one, sent, sizeof one);
         sum = static_cast<T>(sum + one);
       }
-      std::memcpy(&found, &(*in_)[static_cast<std::size_t>(block) * bytes_ + i], sizeof found);
+      std::memcpy(&found, &in_->host()[static_cast<std::size_t>(block) * bytes_ + i], sizeof found);
       if (found != sum) return false;
     }
     return true;
@@ -121,7 +133,7 @@ class CollectiveMemory {
   Shape shape_;
   std::size_t bytes_;
   MemoryPolicy policy_;
-  std::optional<Buffer<char>> out_, in_;
+  std::optional<MessageMemory> out_, in_;
   std::vector<int> counts_, places_;
 };
 

@@ -19,6 +19,7 @@ first rank may start early in the same way. `bandwidth` counts the bytes that mu
 sends. For the overlap, the kernel calls MPI_Test `tests` times during the computation. These calls cost time, and the operation
 makes progress in them. The two formulas for the overlap differ here: the formula of IMB counts this time as time of the
 operation, the formula of OSU does not. The kernel reuses its buffers, so small ones lie in the caches.
+`--set buffers=device` uses the memory of devices, if the MPI can send it.
 
 Source: MPI 3.1; the definition of the time as in ReproMPI with global clocks (S. Hunold and A. Carpen-Amarie, IEEE TPDS 27,
 2016). Overlap: IMB-NBC, max(0, min(1, (t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU))); OSU micro-benchmarks, max(0, 1 -
@@ -93,7 +94,16 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         values |= {"root": ("rotating",)} if rooted else {}
         values |= {} if waits else {"tests": (TESTS,)}
         choices: dict[str, tuple[Scalar, ...]] = {"root": ("rotating", "fixed")} if rooted else {}
-        return Axes(values, sampling, 0.01 if waits else 0.03, fits, choices=choices, bounds={"tests": (0, GREATEST)})
+        choices["buffers"] = ("host", "device")
+        return Axes(
+            values,
+            sampling,
+            0.01 if waits else 0.03,
+            fits,
+            choices=choices,
+            bounds={"tests": (0, GREATEST)},
+            further=("buffers",),
+        )
 
     return (
         Axes({"kernel": ("barrier",), "ranks": ranks}, sampling, 0.01),

@@ -1,7 +1,9 @@
-// Message buffers: the same place again and again, or a walk through memory that no cache holds any more.
+// Message buffers: the same place again and again, or a walk through memory that no cache holds any more, or the memory
+// of a device.
 #pragma once
 #include <optional>
 
+#include "accelerator.h"
 #include "rank_kernel.h"
 
 namespace steelyard {
@@ -11,6 +13,31 @@ namespace steelyard {
 inline unsigned char pattern(std::size_t offset, int sender) {
   return static_cast<unsigned char>(offset % 251 + static_cast<std::size_t>(sender) * 31 + 1);
 }
+
+// The device of this rank: the ranks of a host take its devices in turn. CaseError: there is none, or the MPI cannot send
+// its memory.
+accelerator::Device& device_of(const Ranks& ranks);
+
+// Memory that MPI sends from or receives into. That of a device has a copy at the host, which the others write and read.
+class MessageMemory {
+ public:
+  // `device` nullptr: of the host.
+  MessageMemory(std::size_t bytes, const MemoryPolicy& policy, Ranks& ranks, accelerator::Device* device);
+  ~MessageMemory();
+  MessageMemory(const MessageMemory&) = delete;
+  MessageMemory& operator=(const MessageMemory&) = delete;
+
+  char* data() const { return data_; }
+  Buffer<char>& host() { return host_; }
+  // The bytes of the copy to the device, and from it. Nothing happens to memory of the host.
+  void send(std::size_t first, std::size_t bytes) const;
+  void fetch(std::size_t first, std::size_t bytes) const;
+
+ private:
+  Buffer<char> host_;
+  accelerator::Device* device_;
+  char* data_;
+};
 
 // `count` messages of `bytes` side by side, at a place that moves on where buffers are fresh.
 class Messages {
@@ -29,11 +56,16 @@ class Messages {
   // To the next place; the same one where buffers are reused.
   void next() { place_ = place_ + 1 == places_ ? 0 : place_ + 1; }
 
-  void forget() const { std::memset(in(), 0, stride_ - line); }
+  void forget() const {
+    std::memset(in_->host().data() + place_ * stride_, 0, stride_ - line);
+    in_->send(place_ * stride_, stride_ - line);
+  }
   // Whether message `index`, since `forget`, is what `sender` has at its own place `place`; an empty one must have
   // changed nothing.
   bool holds(int sender, std::size_t place, std::size_t index = 0) const {
-    char* came = in(index);
+    const std::size_t first = place_ * stride_ + index * bytes_;
+    in_->fetch(first, std::max<std::size_t>(1, bytes_));
+    char* came = in_->host().data() + first;
     if (corrupt_) ++came[bytes_ / 3];
     if (bytes_ == 0) return *came == 0;
     for (std::size_t i = 0; i < bytes_; ++i)
@@ -49,7 +81,7 @@ class Messages {
   std::size_t bytes_, stride_, places_ = 1, place_ = 0;
   bool fresh_, corrupt_ = false;
   MemoryPolicy policy_;
-  std::optional<Buffer<char>> out_, in_;
+  mutable std::optional<MessageMemory> out_, in_;
 };
 
 }  // namespace steelyard

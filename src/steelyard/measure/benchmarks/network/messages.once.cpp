@@ -1,12 +1,60 @@
 // What happens to message buffers before and after the samples: compiled once for all programs that send messages.
 #include "messages.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <map>
 #include <string>
 
 namespace steelyard {
+
+// Refuses an MPI that states that it cannot send memory of such a device, or does not state it: that ends in a crash.
+static void expect_support(bool cuda) {
+  if (const char* sure = std::getenv("STEELYARD_DEVICE_MPI"); sure && *sure == '1') return;
+  for (const char* name : {"MPICH_GPU_SUPPORT_ENABLED", "I_MPI_OFFLOAD", "MV2_USE_CUDA", "MV2_USE_ROCM"})
+    if (const char* value = std::getenv(name); value && *value != '0') return;
+  const std::vector<const char*> names =
+      cuda ? std::vector{"MPIX_Query_cuda_support"} : std::vector{"MPIX_Query_rocm_support", "MPIX_Query_hip_support"};
+  std::string answer = "has no function that states it";
+  for (const char* name : names)
+    if (auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name))) {
+      if (query() == 1) return;
+      answer = join({"says no (", name, ")"});
+    }
+  throw CaseError(join({"buffers='device' needs an MPI that sends memory of ", cuda ? "CUDA" : "HIP", ", and this one ",
+                        answer, ". Use another MPI. STEELYARD_DEVICE_MPI=1 tries this one, which can crash"}));
+}
+
+accelerator::Device& device_of(const Ranks& ranks) {
+  // Never closed: a driver may have ended before static objects do.
+  static accelerator::Device* device = nullptr;
+  if (!device) {
+    const bool cuda = accelerator::count_devices("cuda") > 0;
+    const std::string door = cuda ? "cuda" : "hip";
+    const std::size_t count = accelerator::count_devices(door);
+    if (count == 0)
+      throw CaseError("buffers='device': no driver of this machine (CUDA, HIP) has a device. Use reused or fresh buffers");
+    expect_support(cuda);
+    accelerator::Unpinned unpinned;
+    device = accelerator::open_driver(door, static_cast<std::size_t>(ranks.place(ranks.rank()).local) % count).release();
+  }
+  return *device;
+}
+
+MessageMemory::MessageMemory(std::size_t bytes, const MemoryPolicy& policy, Ranks& ranks, accelerator::Device* device)
+    : host_(bytes, policy, ranks.team()),
+      device_(device),
+      data_(device ? static_cast<char*>(device->give(bytes)) : host_.data()) {}
+MessageMemory::~MessageMemory() {
+  if (device_) device_->release(data_);
+}
+void MessageMemory::send(std::size_t first, std::size_t bytes) const {
+  if (device_) device_->copy_to(data_, host_.data() + first, first, bytes, false), device_->finish();
+}
+void MessageMemory::fetch(std::size_t first, std::size_t bytes) const {
+  if (device_) device_->copy_from(data_, host_.data() + first, first, bytes, false), device_->finish();
+}
 
 // Bytes of all last-level caches of this machine together, each instance once.
 static std::size_t last_level_caches() {
@@ -29,8 +77,9 @@ static std::size_t last_level_caches() {
 Messages::Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std::size_t count)
     : bytes_(bytes),
       stride_((count * std::max<std::size_t>(bytes, 1) + line - 1) / line * line + line),
-      fresh_(p.choice("buffers", "reused", {"reused", "fresh"}) == "fresh"),
+      fresh_(p.choice("buffers", "reused", {"reused", "fresh", "device"}) == "fresh"),
       policy_(p) {
+  const bool of_device = p.word("buffers", "reused") == "device";
   // Through twice all caches before a place comes again, as IMB's -off_cache does with the size that it is reported.
   std::size_t walk = 0;
   if (fresh_) {
@@ -45,17 +94,19 @@ Messages::Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std:
   if (!active) return;
   // Few different lengths, so that the memory is kept from case to case.
   std::size_t length = std::max(places_ * stride_, fresh_ ? walk + line : usual + line);
-  out_.emplace(length, policy_, ranks.team());
-  in_.emplace(length, policy_, ranks.team());
+  accelerator::Device* device = of_device ? &device_of(ranks) : nullptr;
+  out_.emplace(length, policy_, ranks, device);
+  in_.emplace(length, policy_, ranks, device);
   std::string content = join({"messages of rank ", ranks.rank()});
-  if (!out_->still_holds(content)) fill(length, ranks.rank());
-  out_->promise(content);
+  if (!out_->host().still_holds(content)) fill(length, ranks.rank());
+  out_->host().promise(content);
+  out_->send(0, length);
 }
 
 // Row by row: the pattern repeats every 251 bytes.
 void Messages::fill(std::size_t length, int rank) const {
   constexpr std::size_t row = 251 * 256;
-  char* to = out_->data();
+  char* to = out_->host().data();
   for (std::size_t i = 0; i < std::min(row, length); ++i) to[i] = static_cast<char>(pattern(i, rank));
   for (std::size_t at = row; at < length; at += row) std::memcpy(to + at, to, std::min(row, length - at));
 }

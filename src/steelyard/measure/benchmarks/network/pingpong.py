@@ -9,7 +9,8 @@ the data of the reused buffers lie in the caches. An application whose messages 
 buffers. If the time jumps between two sizes, the MPI changes its protocol there, from eager to rendezvous.
 
 Caution: Within one machine, a message is a copy in memory, and the benchmark does not measure a network. The time of one way is
-half of the round trip, so the result does not show whether one direction is slower.
+half of the round trip, so the result does not show whether one direction is slower. `--set buffers=device` uses the memory of
+devices, which the ranks of a host take in turn. An MPI that does not state that it can send such memory is refused.
 
 Source: MPI_Send and MPI_Recv as in IMB PingPong and osu_latency; the walk through the caches as in IMB's option -off_cache; the
 effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
@@ -18,6 +19,7 @@ effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
 from steelyard.measure.benchmarks.network.protocol import hockney
 from steelyard.measure.benchmarks.network.sizes import (
+    ANYWHERE,
     BUFFERS,
     TWO_RANKS,
     limit_of_link,
@@ -47,7 +49,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "message_bytes": message_sizes(effort),
     }
     within = tuple(p for p in pairs(machine) if p != "other node")
-    blocks = [Axes({**values, "transport": ("default",)}, sampling, 0.02, choices={"buffers": BUFFERS})]
+    blocks = [Axes({**values, "transport": ("default",)}, sampling, 0.02, choices={"buffers": ANYWHERE})]
     if within:
         alone: dict[str, tuple[Scalar, ...]] = {**values, "placement": within, "transport": ("no shared memory",)}
         blocks.append(Axes(alone, sampling, 0.02))

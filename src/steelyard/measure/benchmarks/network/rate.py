@@ -21,7 +21,7 @@ window of 64 messages is that of OSU (IMB: 256 since version 2021.2).
 
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
 from steelyard.measure.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.measure.benchmarks.network.sizes import BUFFERS, RANKS_FOR_PAIRS, message_sizes, rank_counts
+from steelyard.measure.benchmarks.network.sizes import ANYWHERE, RANKS_FOR_PAIRS, message_sizes, rank_counts
 from steelyard.measure.benchmarks.rates import per_second
 from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Result, Sampling
 from steelyard.model.figure import Axis, Figure
@@ -63,7 +63,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": sizes,
     }
-    return (Axes(values, sampling, 0.05, is_planned, choices={"places": ("own", "one"), "buffers": BUFFERS}),)
+    return (Axes(values, sampling, 0.05, is_planned, choices={"places": ("own", "one"), "buffers": ANYWHERE}),)
 
 
 def _list_pairs(ranks: int) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
 
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
 from steelyard.measure.benchmarks.network.sizes import (
+    ANYWHERE,
     BUFFERS,
     LARGEST,
     TWO_RANKS,
@@ -62,7 +63,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": BUFFERS,
         "message_bytes": message_sizes(effort, largest=LARGEST),
     }
-    blocks = [Axes(values, sampling, 0.03, fits, choices={"buffers": BUFFERS})]
+    blocks = [Axes(values, sampling, 0.03, fits, choices={"buffers": ANYWHERE})]
     within = tuple(p for p in pairs(machine) if p != "other node")
     apart: dict[str, tuple[Scalar, ...]] = {"placement": within, "transport": ("no shared memory",)}
     if quick:

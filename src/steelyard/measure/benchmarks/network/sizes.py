@@ -18,6 +18,7 @@ HOLDS = {
 
 LARGEST = 64 << 20
 BUFFERS = ("reused", "fresh")
+ANYWHERE = (*BUFFERS, "device")  # buffers that a user may ask for
 # Conditions that several programs set for a case.
 TWO_RANKS: Demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
 RANKS_FOR_PAIRS: Demands = {"pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"]}

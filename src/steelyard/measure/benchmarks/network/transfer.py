@@ -26,7 +26,7 @@ from statistics import median
 
 from steelyard.measure import published as others
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
-from steelyard.measure.benchmarks.network.sizes import BUFFERS, TWO_RANKS, message_sizes, rank_counts
+from steelyard.measure.benchmarks.network.sizes import ANYWHERE, TWO_RANKS, message_sizes, rank_counts
 from steelyard.measure.published.printed_lines import draw_printed
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -48,7 +48,7 @@ MOST_BY_TURNS = 64  # ranks: turns take ranks / 2 times longer
 CHOICES: dict[str, tuple[Scalar, ...]] = {
     "direction": ("one-way", "two-way"),
     "together": ("yes", "no"),
-    "buffers": BUFFERS,
+    "buffers": ANYWHERE,
 }
 FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
 
