@@ -43,6 +43,8 @@ class Effort:
     )
     # Seconds per toolchain of a plan that does not get shorter; beyond it, cases are left out.
     most: float | None = field(default=None, kw_only=True)
+    # Seconds per toolchain of the whole command, with its set-up, evaluation and report, on any machine.
+    limit: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.measure.plan import cost
-from steelyard.model import Benchmark, Case, Launch, Machine, Result, Scalar, Verdict
+from steelyard.model import Benchmark, Case, Launch, Machine, Plan, Result, Scalar, Verdict
 from steelyard.model.roles import Headline
 from steelyard.statistics.results import main_figures
 
@@ -40,26 +40,30 @@ def choose(
     machine: Machine,
     budget: float,
     least: float,
+    twice: bool = False,
 ) -> list[list[Start]]:
     """Returns the starts that fit into the budget (seconds), the most valuable first: main figures, typical cases, the rest.
 
     Each case keeps at least the share `least` of its time. What is chosen does not depend on the seed, so that two runs with one
-    budget can be compared. At least one case is chosen.
+    budget can be compared. At least one case is chosen. If `twice`, the main figures come twice if half of the budget is enough.
     """
     tiers: tuple[list[_Group], ...] = ([], [], [])
     for program, listed in cases.items():
         for tier, part in zip(tiers, _split(benchmarks[program[0]], listed), strict=True):
             tier += [(program, toolchain, group) for group in cost.groups(part) for toolchain in toolchains]
     mains, typical, rest = tiers
-    shorter = _fit_sample_time((g for _, _, g in mains), machine, MAIN_SHARE * budget, least)
+    launches = 2 if twice and 2 * _shortest(mains, machine, least) <= MAIN_SHARE * budget else 1
+    shorter = _fit_sample_time((g for _, _, g in mains), machine, MAIN_SHARE * budget / launches, least)
     chosen, left = _whole(mains, shorter, machine, budget)
+    again = [replace(start) for start in chosen] if launches > 1 else []
+    left -= expected_seconds(again, machine)
     shorter = _fit_sample_time((g for _, _, g in (*typical, *rest)), machine, left, least)
     further, left = _whole(_cheapest_first(typical, machine), shorter, machine, left)
     last = _start_in_turn(benchmarks, rest, shorter, machine, left)
     if not (chosen or further or last):
         program, toolchain, group = (*mains, *typical, *rest)[0]
         chosen = [Start(program, toolchain, least, group[:1])]
-    return [starts for starts in (chosen, further, last) if starts]
+    return [starts for starts in (chosen, again, further, last) if starts]
 
 
 def thin(
@@ -79,7 +83,7 @@ def thin(
         *first, _ = _split(benchmarks[program[0]], listed)
         kept = {id(case) for case in itertools.chain(*first)}
         for group in cost.groups(listed):
-            ordered = _coarse_first(group, machine)
+            ordered = coarse_first(group, machine)
             kept |= set() if any(id(case) in kept for case in group) else {id(ordered[0])}
             for toolchain in toolchains:
                 starts.append(Start(program, toolchain, shorter, [case for case in group if id(case) in kept]))
@@ -89,6 +93,25 @@ def thin(
         return []
     _fill(benchmarks, starts, further, machine, left)
     return starts
+
+
+def main_places(benchmarks: Mapping[str, Benchmark], plan: Plan) -> frozenset[tuple[int, int]]:
+    """Returns the numbers (launch, case) of all cases of the plan from which the main figures follow."""
+    listed: dict[Program, dict[tuple[object, ...], Case]] = {}
+    for launch in plan.launches:
+        of_program = listed.setdefault((launch.benchmark, launch.model), {})
+        of_program.update((_key(case), case) for case in launch.cases)
+    main = {p: {_key(c) for c in _split(benchmarks[p[0]], [*cases.values()])[0]} for p, cases in listed.items()}
+    return frozenset(
+        (launch.number, number)
+        for launch in plan.launches
+        for number, case in enumerate(launch.cases)
+        if _key(case) in main[launch.benchmark, launch.model]
+    )
+
+
+def _key(case: Case) -> tuple[object, ...]:
+    return case.kernel, *case.parameters.items()
 
 
 def expected_seconds(starts: Iterable[Start], machine: Machine) -> float:
@@ -132,6 +155,11 @@ def _fit_sample_time(groups: Iterable[Sequence[Case]], machine: Machine, seconds
     return min(1.0, max(least, (seconds - fixed) / sampled)) if sampled else 1.0
 
 
+def _shortest(groups: Iterable[_Group], machine: Machine, least: float) -> float:
+    """Returns the seconds of starts for these groups, if their samples get the share `least` of their time."""
+    return expected_seconds((Start(program, toolchain, least, group) for program, toolchain, group in groups), machine)
+
+
 def _cheapest_first(groups: Iterable[_Group], machine: Machine) -> list[_Group]:
     """Returns the groups in an order in which few seconds show many benchmarks: one program of each first, then the others."""
     earlier: Counter[str] = Counter()
@@ -166,7 +194,7 @@ def _start_in_turn(
     """Returns the starts with cases of all groups that fit into the seconds that are left."""
     listed = list(groups)
     starts = [Start(program, toolchain, shorter) for program, toolchain, _ in listed]
-    _fill(benchmarks, starts, [_coarse_first(group, machine) for _, _, group in listed], machine, left)
+    _fill(benchmarks, starts, [coarse_first(group, machine) for _, _, group in listed], machine, left)
     return [start for start in starts if start.cases]
 
 
@@ -203,7 +231,7 @@ def _fill(
             heapq.heappush(waiting, (spent, number, at + 1))
 
 
-def _coarse_first(cases: Sequence[Case], machine: Machine) -> list[Case]:
+def coarse_first(cases: Sequence[Case], machine: Machine) -> list[Case]:
     """Returns the cases so that the first ones lie on a coarse grid: ends of each axis of numbers, its middle, the quarters.
 
     The first word of another axis, such as the kernel, counts as an end, the other words as the middle. Half of the time counts

@@ -14,6 +14,8 @@ RESTLESS = 1.5  # factor by which a run takes longer on a machine that others us
 LATEST = 1.2  # up to this multiple of the greatest length of the preset
 OTHERS = 0.4  # share of the time in which others use the machine, from which that factor applies in full
 UNNOTICED = 0.05  # share of the greatest length that a set-up may take before the measurement gets shorter
+LOOKING = 6.5  # seconds at most in which a run observes whether the machine is quiet, after the set-up
+CERTAIN = 0.985  # share of the limit of a command for which a run is planned: its last case may be a long one
 EVALUATING_LEAST, EVALUATING = 2.0, 0.004  # seconds of the evaluation and the report: at least, and for each record
 
 
@@ -21,12 +23,14 @@ def shorten(effort: Effort, spent: float) -> Effort:
     """Returns the preset after a set-up of this number of seconds for each toolchain, most of which is the build.
 
     A run on a machine that others use then ends as early as without the set-up, but a plan keeps half of its greatest length.
-    A short set-up changes nothing.
+    A short set-up does not change the plan.
     """
-    if effort.most is None or effort.promised is None or spent <= UNNOTICED * effort.most:
+    if effort.most is None or effort.promised is None or effort.limit is None:
         return effort
-    most = max(effort.most / 2, effort.most - spent / LATEST)
-    return replace(effort, promised=min(effort.promised, most), most=most)
+    least = effort.most / 2
+    most = effort.most if spent <= UNNOTICED * effort.most else max(least, effort.most - spent / LATEST)
+    limit = max(LATEST * least, effort.limit - spent - LOOKING)
+    return replace(effort, promised=min(effort.promised, most), most=most, limit=limit)
 
 
 def measuring(plan: Plan, free: float = 1.0, budget: float | None = None, effort: Effort | None = None) -> float:
@@ -37,7 +41,12 @@ def measuring(plan: Plan, free: float = 1.0, budget: float | None = None, effort
     effort = effort or EFFORTS.get(plan.preset)
     if budget is not None and all(launch.repetition == 1 for launch in plan.launches):
         return budget  # each case needs further launches, which fill the time
-    seconds = lengthened(effort, plan.seconds, len({launch.toolchain for launch in plan.launches}), free)
+    toolchains = len({launch.toolchain for launch in plan.launches})
+    seconds = lengthened(effort, plan.seconds, toolchains, free)
+    if (
+        effort and effort.limit and effort.most and plan.seconds <= toolchains * effort.most + 1
+    ):  # not chosen by the user
+        seconds = min(seconds, CERTAIN * toolchains * effort.limit - evaluating(plan) * _slow_down(free))
     return seconds if budget is None else min(budget, seconds)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.measure.plan import EFFORTS, displaced
-from steelyard.measure.plan.cost import start_seconds
-from steelyard.model import Case, Launch, Machine, Plan, Record
+from steelyard.measure.plan.forecast import Forecast
+from steelyard.model import Case, Launch, Plan, Record
 from steelyard.statistics.results.result import judge_case
 
 PASSES = 3  # further launches of a case; if it does not settle with three, one more does not help
@@ -41,23 +41,27 @@ class Patience:
         self.offer = max(SHORTEST_WAIT, self.offer / 2) if in_vain else LONGEST_WAIT
 
 
-def launches(plan: Plan, machine: Machine, records: Records, time_left: Callable[[], float]) -> Iterator[Launch]:
+def launches(
+    plan: Plan, forecast: Forecast, records: Records, time_left: Callable[[], float], filled: bool = False
+) -> Iterator[Launch]:
     """Yields launches to add. Each repeats the cases of a first launch that are not settled yet.
 
-    Calls `records` and `time_left` (seconds) before each one, and stops when no time is left.
+    If the time that is left must be `filled`, one launch of all cases follows. Calls `records` and `time_left` (seconds) before
+    each launch, and stops when no time is left.
     """
     firsts = [launch for launch in plan.launches if launch.repetition == 1]
     number = max((launch.number for launch in plan.launches), default=0)
     repetition = max((launch.repetition for launch in plan.launches), default=0)
     chance = random.Random(plan.seed)
-    for _ in range(PASSES):
+    for number_of_pass in range(PASSES + filled):
         repetition += 1
         firsts = displaced(firsts, chance)
         for first in firsts:
             left = time_left()
             if left <= 0:
                 return
-            if cases := _select_affordable(_list_unsettled(first, records), left - start_seconds(first.cases, machine)):
+            open_cases = _list_unsettled(first, records) if number_of_pass < PASSES else first.cases
+            if cases := select_affordable(open_cases, forecast, left - forecast.start(first.cases)):
                 number += 1
                 yield replace(first, number=number, repetition=repetition, cases=cases)
 
@@ -80,11 +84,11 @@ def _list_unsettled(first: Launch, records: Records) -> Iterator[Case]:
             yield case
 
 
-def _select_affordable(cases: Iterable[Case], left: float) -> tuple[Case, ...]:
-    """Returns as many of the cases as fit into the seconds that are left."""
+def select_affordable(cases: Iterable[Case], forecast: Forecast, left: float) -> tuple[Case, ...]:
+    """Returns as many of the cases as fit into the seconds that are left in a running program."""
     chosen: list[Case] = []
     for case in cases:
-        left -= case.setup_seconds + case.sampling.seconds
+        left -= forecast.case(case)
         if left < 0:
             break
         chosen.append(case)

@@ -25,14 +25,18 @@ class StartTimes:
         self._usual = replace(machine, start_factors={})
         self._factors: dict[str, list[float]] = {}
 
-    def learn(self, cases: Sequence[Case], first: Record, seconds: float) -> None:
-        """Adds the start for these cases, if it and its `first` record together took this time."""
+    def learn(self, cases: Sequence[Case], first: Record, seconds: float) -> float:
+        """Adds the start for these cases, if it and its `first` record together took this time.
+
+        Returns the seconds of the start: the expected ones if the record does not have those of its case.
+        """
+        usual = start_seconds(cases, self._usual)
         if first.surroundings.phases is None:
-            return
-        of_case = sum(phase or 0.0 for phase in first.surroundings.phases.values())
-        factor = (seconds - of_case) / start_seconds(cases, self._usual)
-        if 0 < factor < GREATEST:
-            self._factors.setdefault(str(cases[0].parameters.get("mpi", "")), []).append(factor)
+            return min(seconds, usual)
+        starting = seconds - sum(phase or 0.0 for phase in first.surroundings.phases.values())
+        if 0 < starting < GREATEST * usual:
+            self._factors.setdefault(str(cases[0].parameters.get("mpi", "")), []).append(starting / usual)
+        return max(0.0, starting)
 
     def factors(self) -> dict[str, float]:
         """Returns the median factor of each MPI with enough starts."""

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from steelyard.measure.launch.start import start
 from steelyard.measure.machine.load import wait_until_quiet
 from steelyard.measure.plan import second
 from steelyard.measure.plan.cost import start_seconds
+from steelyard.measure.plan.forecast import Schedule
 from steelyard.measure.plan.length import measuring
 from steelyard.measure.plan.second import Patience
 from steelyard.measure.records import RunFolder
@@ -33,8 +34,8 @@ ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load
 REPEATING_SHARE = 0.1  # time for repetitions, as a share of the plan's time
 REPEATING_LEAST = 0.05  # the same, if the preset's promised length is used up
 SILENCE = 3.0  # seconds after the limit in which waiting ranks report that they wait, and a hanging rank does not
-# After this multiple of the stated time, and no sooner than so many seconds after its end, a run begins no further repetition.
-LATE, GRACE = 1.1, 2.0
+GRACE = 2.0  # seconds after the stated time from which a run repeats no case
+FILLED = 60.0  # seconds of a stated time that is used to the end, by one more launch of settled cases
 RESTLESS_SHARE = 0.05  # share of waiting in a run's time above which the machine counts as restless
 
 
@@ -85,6 +86,7 @@ class Measurer:
     best: Best = field(default_factory=lambda: Best({}))  # the best pace of the machine
     patience: Patience = field(default_factory=lambda: Patience(0.0))  # none
     earlier: Sequence[Record] = ()  # records of a resumed run
+    mains: Collection[tuple[int, int]] | None = None  # (launch, case) of the main figures; None: all count as such
     seconds: float = 0.0  # duration of the run
     waiting: float = 0.0  # part of it for disturbed cases: waiting and measuring them again
 
@@ -96,19 +98,28 @@ class Measurer:
         self.begin()
         for launch in self.plan.launches:
             self.carry_out(launch)
+        self._catch_up()
         self._settle()
         return self.notes()
 
+    def _catch_up(self) -> None:
+        """Measures cases that were left out, while time is left: first those without any record."""
+        for launch, cases in sorted(self._omitted, key=lambda omitted: omitted[0].repetition):
+            left = self._count_time_left() - self.forecast.start(launch.cases)
+            fitting = len(second.select_affordable((c for _, c in cases), self.forecast, left))
+            if fitting:
+                late = self._start_launch(launch, cases[:fitting])
+                del cases[: fitting - late]
+
     def _settle(self) -> None:
         """Adds launches of the cases that are not settled, while the promised length of the preset leaves time."""
-        machine = replace(self.machine, start_factors={**self.machine.start_factors, **self.starts.factors()})
-        for launch in second.launches(self.plan, machine, self._list_case_records, self._count_time_left):
+        filled = self.budget is None and self.length is not None and self.length > FILLED
+        further = second.launches(self.plan, self.forecast, self._list_case_records, self._count_time_left, filled)
+        for launch in further:
             self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
             self.folder.replan(self.plan)
-            cases = list(enumerate(launch.cases))
             self._further.add(launch.number)
-            self._expected += sum(c.setup_seconds + c.sampling.seconds for c in launch.cases)
-            self._start_launch(launch, cases)
+            self._start_launch(launch, list(enumerate(launch.cases)))
 
     def _count_time_left(self) -> float:
         """Returns the seconds until the run should end."""
@@ -133,7 +144,6 @@ class Measurer:
         self._begin = self.around.now()
         self.starts = StartTimes(self.machine)
         self._clock, self._jumps = ClockWatch(), list[str]()
-        cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
         self._further = {launch.number for launch in second.added(self.plan)}
         planned = [x for x in self.plan.launches if x.number not in self._further]
         self._repetitions = max((x.repetition for x in planned), default=1)
@@ -141,11 +151,11 @@ class Measurer:
         self._counts = Counter(
             self._name_phase(x) for x in self.plan.launches for i, _ in enumerate(x.cases) if (x.number, i) in self.done
         )
-        self._expected = sum(c.setup_seconds + c.sampling.seconds for n, i, c in cases if (n, i) not in self.done)
-        self._expected_done = 0.0
+        self._schedule = Schedule(self.plan.launches, self.done, self.mains, self.machine)
+        self.forecast = self._schedule.forecast
         self._last: Record | None = None
         self._started: float | None = None  # moment of the start of a program that has not measured a case yet
-        self._left_out = 0
+        self._omitted: list[tuple[Launch, list[tuple[int, Case]]]] = []  # cases for which there was no time
         self._records: dict[tuple[object, ...], list[Record]] = {}
         self._places: dict[tuple[int, int], tuple[object, ...]] = {}
         for record in self.earlier:
@@ -154,30 +164,38 @@ class Measurer:
     def carry_out(self, launch: Launch) -> None:
         """Carries out one launch of the plan: its cases that are not finished, while the time lasts."""
         open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
-        self._left_out += self._start_launch(launch, open_cases)
+        left = math.inf if self.budget is not None or self.length is None else self._count_time_left()
+        chosen = self._schedule.choose(launch, open_cases, left)
+        late = self._start_launch(launch, chosen)
+        measured = {i for i, _ in chosen[: len(chosen) - late]}
+        if omitted := [(i, c) for i, c in open_cases if i not in measured]:
+            self._omitted.append((launch, omitted))
 
     def notes(self) -> list[str]:
         """Stops the clock and returns notes on cases that were left out, and on changes of the time of day."""
         self.seconds = self.around.now() - self._begin
-        if not self._left_out:
-            return self._jumps
-        left_out = f"{plural(self._left_out, 'case')} {'was' if self._left_out == 1 else 'were'}"
-        if self.budget is None:
-            return [
-                f"{left_out} measured in fewer launches, because measuring took longer than estimated",
-                *self._jumps,
-            ]
-        return [f"{left_out} not measured, because the time limit of {self.budget:.0f} s was reached", *self._jumps]
+        late = "because measuring took longer than estimated"
+        if self.budget is not None:
+            late = f"because the time limit of {self.budget:.0f} s was reached"
+        omitted = {(x.toolchain, identity(case)) for x, cases in self._omitted for _, case in cases}
+        measured = {(x.toolchain, identity(x.cases[i])) for x in self.plan.launches for i in self._list_measured(x)}
+        parts = (("not measured", omitted - measured), ("measured in fewer launches", omitted & measured))
+        notes = [
+            f"{plural(len(cases), 'case')} {'was' if len(cases) == 1 else 'were'} {what}, {late}"
+            for what, cases in parts
+            if cases
+        ]
+        return [*notes, *self._jumps]
 
-    @property
-    def _latest(self) -> float:
-        return math.inf if self.length is None else max(LATE * self.length, self.length + GRACE)
+    def _list_measured(self, launch: Launch) -> list[int]:
+        """Returns the numbers of the cases of a launch that have a record, of this run or of the one that it resumes."""
+        return [i for i, _ in enumerate(launch.cases) if (launch.number, i) in self._places]
 
     def _is_time_over(self, launch: Launch) -> bool:
         """Returns whether the budget is spent; without one, whether the run is late and the cases of this launch have records."""
         if self.budget is not None or self.length is None:
             return self._is_budget_spent()
-        return launch.repetition > 1 and self.around.now() - self._begin > self._latest
+        return launch.repetition > 1 and self._count_time_left() < -GRACE
 
     def _is_budget_spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget
@@ -194,11 +212,12 @@ class Measurer:
                     return len(cases) - position
                 program = program or self._start(launch)
                 self._show(launch, case)
+                began, self._starting = self.around.now(), 0.0
                 if not self._case(program, launch, index, case):
                     program.close()
                     program = None
+                self._schedule.finish(case, self.around.now() - began - self._starting)
                 self._counts[self._name_phase(launch)] += 1
-                self._expected_done += case.setup_seconds + case.sampling.seconds
         except BaseException:
             # Ctrl-C, a full disk: the present case is lost; the earlier ones are on the disk.
             if isinstance(program, Program):
@@ -240,7 +259,8 @@ class Measurer:
             record = record_of(launch, index, case, attempt, answer, self.best)
             self._keep(record)
             if self._started is not None:
-                self.starts.learn(launch.cases, record, self.around.now() - self._started)
+                self._starting = self.starts.learn(launch.cases, record, self.around.now() - self._started)
+                self.forecast.learn_start(launch.cases, self._starting)
                 self._started = None
             self.patience.waited(seconds_waited(record), patience)
             took = self.around.now() - began
@@ -261,22 +281,12 @@ class Measurer:
         if self.budget is not None:
             return share
         spent = self.around.now() - self._begin - self.waiting
-        spare = self._choose_length(restless=False) - spent - self._left(spent)
+        spare = self._choose_length(restless=False) - spent - self._schedule.left()
         return min(share, max(REPEATING_LEAST * self.plan.seconds, spare))
-
-    def _left(self, elapsed: float) -> float:
-        """Returns the seconds for the remaining cases, by the pace so far.
-
-        The plan's estimate counts as a tenth of the work, so that the result does not vary much in the first minutes.
-        """
-        if not self._expected:
-            return 0.0
-        pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * self._expected)
-        return max(0.0, (self._expected - self._expected_done) * pace)
 
     def _limit_patience(self, elapsed: float) -> float:
         """Returns how long the next case may wait, so that the run stays within the limit for a disturbed machine."""
-        spare = self._choose_length(restless=True) - elapsed - self._left(elapsed)
+        spare = self._choose_length(restless=True) - elapsed - self._schedule.left()
         return max(0.0, min(self.patience.ask(elapsed), spare))
 
     def _find_bounds(self, launch: Launch, case: Case) -> Bounds:
@@ -300,11 +310,9 @@ class Measurer:
 
     def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
         elapsed = self.around.now() - self._begin
-        left = self._left(elapsed)
+        left = self._schedule.left()
         if self.length is not None:
-            # In a repetition, the run ends when it is late.
-            latest = math.inf if launch.repetition == 1 else max(0.0, self._latest - elapsed)
-            left = min(max(left, self.length - elapsed), latest)
+            left = max(0.0, self.length - elapsed, self._schedule.left(essential=True))
         phase = self._name_phase(launch)
         self.show(
             Progress(
@@ -323,5 +331,5 @@ class Measurer:
     def _name_phase(self, launch: Launch) -> str:
         """Returns the part of the run to which the launch belongs, within which each case occurs once."""
         if launch.number in self._further:
-            return "further launches of unsettled cases"
+            return "further launches"
         return f"launch {launch.repetition} of {self._repetitions}" if self._repetitions > 1 else ""

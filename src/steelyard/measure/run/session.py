@@ -19,7 +19,7 @@ from steelyard.measure.launch import scheduler
 from steelyard.measure.launch.host_networks import describe_hosts
 from steelyard.measure.launch.reachable import expect_reachable
 from steelyard.measure.machine.mpi_settings import read_mpi_settings
-from steelyard.measure.plan import catalogue, length, mpi_in_effect
+from steelyard.measure.plan import by_value, catalogue, length, mpi_in_effect
 from steelyard.measure.plan.second import Patience
 from steelyard.measure.plan.variants import spell
 from steelyard.measure.records import best_pace, remembered, start_times
@@ -63,7 +63,8 @@ def start(
     here = replace(here, machine=add_host_facts(here.machine, here.site, screen))
     programs = here.programs(screen)
     effort = length.shorten(request.effort, (time.monotonic() - begun) / len(here.toolchains))
-    if effort != request.effort and not (request.budget or request.shape or (sensing and sensing.wanted)):
+    chosen = bool(request.budget or request.shape or (sensing and sensing.wanted))
+    if effort.most != request.effort.most and not chosen:
         plan, here, again = setup.plan(replace(request, effort=effort), here)
         for warning in (text for text in again if text not in warnings):
             screen.warn(warning)
@@ -86,6 +87,7 @@ def start(
         site=here.site,
         best=Best(best_pace.trusted(best), here.machine),
         patience=Patience(),
+        mains=None if chosen or request.settings else by_value.main_places(here.benchmarks, plan),
     )
     return _carry_out(measurer, screen, recorded(sensing, folder.path, screen, afresh=True))
 

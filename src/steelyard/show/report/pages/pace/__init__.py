@@ -127,7 +127,7 @@ def _describe_further(added: int) -> str:
     if not added:
         return ""
     many = "1 further launch was" if added == 1 else f"{added} further launches were"
-    return f"In the time that was left, {many} added for cases whose values were not yet certain."
+    return f"In the time that was left, {many} added, first for cases whose values were not yet certain."
 
 
 def _compared(shown: Shown) -> str:
