@@ -24,7 +24,7 @@ from hpcc import run as run_tool
 
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.measure import build
-from steelyard.measure.launch.start import format_command
+from steelyard.measure.launch.command_text import format_command
 from steelyard.measure.launch.start import start as start_ranks
 from steelyard.measure.machine.rank_placement import place_ranks
 from steelyard.model import Case, Launch, Machine, Site, Tool

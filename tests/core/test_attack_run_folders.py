@@ -12,7 +12,7 @@ from steelyard.compare import measuring
 from steelyard.errors import SteelyardError
 from steelyard.measure.plan import second
 from steelyard.measure.run import session
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Screen
 from steelyard.show.command_line import cli
 
 pytestmark = pytest.mark.attack

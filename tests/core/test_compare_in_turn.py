@@ -27,8 +27,8 @@ from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, make_
 from steelyard.errors import UsageError
 from steelyard.judge import evaluation as evaluating
 from steelyard.measure import records
-from steelyard.measure.run import Measurer, Progress, Surroundings, session, setup
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.run import Measurer, Surroundings, session, setup
+from steelyard.measure.screen import Progress, Screen
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
 from steelyard.show.command_line import cli
 from steelyard.statistics.difference.compare import Comparison, _scores, _sign_flips, compare_pairs

@@ -13,8 +13,9 @@ from scripts import write_script
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.measure import plan as planning
 from steelyard.measure.launch import mpiexec, site
+from steelyard.measure.launch.command_text import format_command
 from steelyard.measure.launch.rank_errors import explain, remove_reports
-from steelyard.measure.launch.start import format_command, job
+from steelyard.measure.launch.start import job
 from steelyard.measure.machine.rank_placement import pair_placements, place_ranks
 from steelyard.measure.mpi import Job
 from steelyard.measure.run.asking import time_limit

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from steelyard.measure import build
-from steelyard.measure.run import Progress
+from steelyard.measure.screen import Progress
 from steelyard.model import Case, Launch, Sampling
 from steelyard.show.command_line import progress, progress_line
 

@@ -237,7 +237,9 @@ def test_further_launches_are_counted_and_drawn_apart() -> None:
     records = [record(n, launch=1 + n // 2) for n in range(6)]
     found = judged(records, launches([2], [2], [1], [1]))
     assert (
-        page_of(found).paragraphs[2].endswith("1 further launch was added, first for cases whose values were not yet certain.")
+        page_of(found)
+        .paragraphs[2]
+        .endswith("1 further launch was added, first for cases whose values were not yet certain.")
     )
     usual, further = plots(page_of(found))[0]["data"][-2:]
     assert (usual["name"], usual["base"]) == ("launches", [0, 2])

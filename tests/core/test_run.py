@@ -14,8 +14,8 @@ from steelyard.measure.plan.cost import ASKED_SECONDS, STOPPED_EARLY, start_seco
 from steelyard.measure.plan.second import Patience
 from steelyard.measure.records import start_times
 from steelyard.measure.records.best_pace import Best
-from steelyard.measure.run import ATTEMPTS, Measurer, Progress, Surroundings, session
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.run import ATTEMPTS, Measurer, Surroundings, session
+from steelyard.measure.screen import Progress, Screen
 from steelyard.model import Case, Launch, Machine, Plan, Run, Sampling
 
 

@@ -10,7 +10,7 @@ import pytest
 from steelyard.measure import records
 from steelyard.measure.plan import EFFORTS
 from steelyard.measure.run import session, setup
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Screen
 from steelyard.model import Benchmark
 
 

@@ -15,9 +15,10 @@ import builders
 from steelyard.measure.build import program_name
 from steelyard.measure.plan import EFFORTS, by_value, catalogue, cost, length, make
 from steelyard.measure.plan.second import Patience
-from steelyard.measure.run import Measurer, Progress, Surroundings
+from steelyard.measure.run import Measurer, Surroundings
 from steelyard.measure.run.asking import built_with
 from steelyard.measure.run.quiet import LONGER, LOOK, QUIET
+from steelyard.measure.screen import Progress
 from steelyard.model import Case, Core, Host, Launch, Machine, Plan, Record, Site, Tool
 
 MPIS = ("openmpi-4.1.4", "openmpi-5.0.3", "mpich-4.2.0", "mvapich-3.0")

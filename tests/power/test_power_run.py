@@ -19,8 +19,8 @@ from builders import measured
 from steelyard.judge import evaluation, findings
 from steelyard.judge.evaluation import energy
 from steelyard.measure.records import power
-from steelyard.measure.run.screen import Screen
 from steelyard.measure.run.sensing import Sensing, extend_cases, recorded
+from steelyard.measure.screen import Screen
 from steelyard.model import Benchmark, Evaluation, Finding, Result, Source, Value
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
 from steelyard.power.pages.power import data

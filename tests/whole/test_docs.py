@@ -23,7 +23,7 @@ from steelyard.measure.plan.refusal import GENERAL
 from steelyard.measure.published import system_library
 from steelyard.measure.run import selfcheck
 from steelyard.measure.run.asking import line, record_of
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Screen
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Sampling
 from steelyard.model.observed import Part
 from steelyard.show.command_line.cli import app

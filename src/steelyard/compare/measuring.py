@@ -14,9 +14,9 @@ from steelyard.errors import UsageError
 from steelyard.measure import records
 from steelyard.measure.plan.possible import expect_possible
 from steelyard.measure.records import RunFolder, remembered
-from steelyard.measure.run import Measurer, Progress, session, setup
+from steelyard.measure.run import Measurer, session, setup
 from steelyard.measure.run.again import again
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Progress, Screen
 from steelyard.model import Machine, Plan, Run
 from steelyard.model.units import duration
 from steelyard.model.words import plural

@@ -15,9 +15,9 @@ from steelyard.fleet.nodes import group_by_case, list_times, name_node
 from steelyard.measure import records
 from steelyard.measure.records import RunFolder
 from steelyard.measure.records.writing import write_whole
-from steelyard.measure.run import Measurer, Progress, session
+from steelyard.measure.run import Measurer, session
 from steelyard.measure.run.again import again
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Progress, Screen
 from steelyard.model import Case, Launch, Machine, Plan, Run
 from steelyard.model.units import parse_quantity
 from steelyard.model.words import plural

@@ -21,8 +21,9 @@ from steelyard.applications.foreign.output import Said, Unmatched, tail
 from steelyard.applications.foreign.output import read as read_output
 from steelyard.applications.foreign.pace_readings import Looks, Reading
 from steelyard.measure.launch import local
+from steelyard.measure.launch.command_text import format_command
 from steelyard.measure.launch.scheduler import launcher
-from steelyard.measure.launch.start import format_command, job, variant_environment
+from steelyard.measure.launch.start import job, variant_environment
 from steelyard.model import Launch, Machine, Parameters, Site
 from steelyard.model.plain import scalar
 from steelyard.system import files, keeper, signals

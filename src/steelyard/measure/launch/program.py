@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.measure.launch.causes import cause, presets
+from steelyard.measure.launch.command_text import format_command
 from steelyard.measure.launch.rank_errors import explain, remove_reports
-from steelyard.measure.launch.start import format_command
 from steelyard.system import signals
 from steelyard.system.starts import start_program
 

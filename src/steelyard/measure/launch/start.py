@@ -63,13 +63,3 @@ def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> 
         extra=(*site.extra, *options),
         environment=environment,
     )
-
-
-def format_command(command: list[str], environment: Mapping[str, str]) -> str:
-    """Returns the command for a shell, with the variables that differ from the user's environment."""
-    words = [
-        f"{name}={value}"
-        for name, value in environment.items()
-        if name.startswith("STEELYARD_") or (os.environ.get(name) != value)
-    ]
-    return " ".join([*words, *command])

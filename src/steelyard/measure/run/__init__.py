@@ -22,6 +22,7 @@ from steelyard.measure.records import RunFolder
 from steelyard.measure.records.best_pace import Best
 from steelyard.measure.records.start_times import StartTimes
 from steelyard.measure.run.asking import LOOKING, built_with, describe_end, failed_record, line, record_of, time_limit
+from steelyard.measure.screen import Progress
 from steelyard.measure.telemetry.clock_jumps import ClockWatch
 from steelyard.model import Case, Launch, Machine, Plan, Record, Site
 from steelyard.model.observed import Observed
@@ -46,24 +47,6 @@ class Surroundings:
     now: Callable[[], float] = time.monotonic
     start: Callable[[list[str], Mapping[str, str], int | None], Conversation] = Program
     wait: Callable[[float], object] = wait_until_quiet
-
-
-@dataclass(kw_only=True)
-class Progress:
-    """The progress for the display: `done` of `total` cases (0: unknown) in this `phase`, such as "launch 2 of 2".
-
-    `seconds_left` is the stated length of the run less the time so far (`elapsed`), or more if the pace so far requires it.
-    """
-
-    launch: Launch
-    case: Case
-    done: int
-    total: int
-    seconds_left: float
-    elapsed: float = 0.0
-    phase: str = ""
-    last: Record | None = None
-    waiting: bool = False
 
 
 @dataclass(kw_only=True)

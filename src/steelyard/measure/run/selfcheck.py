@@ -19,7 +19,7 @@ from typing import Literal
 from steelyard.errors import UsageError, nearest
 from steelyard.measure.machine.load import QUIET, measure_load, wait_until_quiet
 from steelyard.measure.run.bench import IN_CACHE, IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Screen
 from steelyard.model import Record
 from steelyard.model.evidence import sentence
 from steelyard.model.units import percent

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.measure.machine.load import measure_load
 from steelyard.measure.records.power import PowerFile
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Screen
 from steelyard.measure.telemetry import sensors
 from steelyard.measure.telemetry.coverage import Coverage, choose, missing
 from steelyard.measure.telemetry.energy import seconds_for

@@ -28,9 +28,9 @@ from steelyard.measure.run import Measurer, setup
 from steelyard.measure.run import quiet as looks
 from steelyard.measure.run.again import again
 from steelyard.measure.run.asking import LOOKING
-from steelyard.measure.run.screen import Screen
 from steelyard.measure.run.sensing import Sensing, recorded
 from steelyard.measure.run.setup import Programs, Request, Setup
+from steelyard.measure.screen import Screen
 from steelyard.model import Effort, Machine, Plan, Run, Shown, Site
 from steelyard.model.mpi_settings import describe
 from steelyard.model.plain import to_plain

@@ -17,7 +17,7 @@ from steelyard.measure.plan import Shape, catalogue, possible, refusal, variants
 from steelyard.measure.plan.possible import Settings
 from steelyard.measure.records import start_times
 from steelyard.measure.run.asking import LOOKING, built_with
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Screen
 from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain, Variant
 from steelyard.model.left_out import left_out
 

@@ -7,8 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from steelyard.measure import build
-from steelyard.measure.run import Progress
-from steelyard.measure.run.screen import Screen
+from steelyard.measure.screen import Progress, Screen
 from steelyard.model import Record
 from steelyard.model.units import duration
 from steelyard.model.words import plural

@@ -10,9 +10,9 @@ from steelyard.errors import UsageError, nearest
 from steelyard.measure.plan import EFFORTS
 from steelyard.measure.plan.variants import read_variants
 from steelyard.measure.run import sensing
-from steelyard.measure.run.screen import Screen
 from steelyard.measure.run.sensing import Sensing
 from steelyard.measure.run.setup import Request
+from steelyard.measure.screen import Screen
 from steelyard.model import Effort, Scalar, numbers
 from steelyard.show.command_line.options import PlanOptions, PowerOptions
 from steelyard.system.files import is_file

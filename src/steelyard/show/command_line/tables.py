@@ -18,7 +18,6 @@ from rich.table import Table
 from steelyard.errors import SteelyardError, one_line
 from steelyard.measure import build
 from steelyard.measure.benchmarks.texts import Listed
-from steelyard.measure.plan import length
 from steelyard.model import Launch, Plan
 from steelyard.model.units import duration
 from steelyard.model.words import plural
@@ -59,6 +58,8 @@ def print_plan(
     console.print(table_)
     for name, text in meanings.items():
         console.print(escape(f"Variant {name}: {text}"), soft_wrap=True)
+    from steelyard.measure.plan import length  # slow to import, and few commands print a plan
+
     quiet, shared = (duration(length.whole(planned, free, budget)) for free in (1.0, 0.0))
     either = "" if quiet == shared else f" on a quiet machine, about {shared} if others use it"
     console.print(f"{plural(length.cases(planned), 'case')}. Expected time: about {quiet}{either}.")

@@ -2,9 +2,28 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from steelyard.measure import build
-from steelyard.measure.run import Progress
+from steelyard.model import Case, Launch, Record
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """The progress for the display: `done` of `total` cases (0: unknown) in this `phase`, such as "launch 2 of 2".
+
+    `seconds_left` is the stated length of the run less the time so far (`elapsed`), or more if the pace so far requires it.
+    """
+
+    launch: Launch
+    case: Case
+    done: int
+    total: int
+    seconds_left: float
+    elapsed: float = 0.0
+    phase: str = ""
+    last: Record | None = None
+    waiting: bool = False
 
 
 class Screen:
