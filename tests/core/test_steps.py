@@ -39,6 +39,42 @@ def test_a_series_without_a_step_hardly_ever_has_one(kind: str, n: int) -> None:
     assert found <= (0.05 + 3 * math.sqrt(0.05 * 0.95 / TIMES)) * TIMES
 
 
+@pytest.mark.parametrize(("kind", "n", "place"), [("outliers", 10, 5), ("outliers", 30, 25), ("normal", 20, 10)])
+def test_neither_outliers_nor_chance_hide_a_step_of_three_percent(kind: str, n: int, place: int) -> None:
+    found = 0
+    for seed in range(TIMES):
+        logs = draw(kind, n, seed, 0.004)
+        logs[place:] -= 0.03
+        found += any(abs(step.place - place) <= 1 and step.ratio < 1 for step in find_course(np.exp(logs)).steps)
+    assert found >= 0.9 * TIMES
+
+
+def test_values_with_few_digits_have_their_step() -> None:
+    found = 0
+    for seed in range(TIMES):
+        values = np.round(20 * np.exp(draw("normal", 10, seed, 0.004) - np.repeat([0, 0.03], 5)), 1)
+        found += [step.place for step in find_course(values).steps] == [5]
+    assert found >= 0.9 * TIMES
+
+
+def test_a_step_of_one_figure_among_many_is_discovered() -> None:
+    found = 0
+    for page in range(10):
+        rows = np.array([draw("normal", 10, 100 * page + number, 0.004) for number in range(15)])
+        rows[0, 5:] -= 0.03
+        courses = [find_course(np.exp(row)) for row in rows]
+        found += bool(discover([course.p for course in courses])[0] and courses[0].steps)
+    assert found >= 8
+
+
+def test_levels_that_last_for_two_runs_are_no_step() -> None:
+    logs = draw("normal", 26, 3, 0.004)
+    logs[12:] -= 0.05
+    assert [step.place for step in find_course(np.exp(logs)).steps] == [12]
+    logs[[15, 16, 20, 21]] += 0.05
+    assert find_course(np.exp(logs)).steps == ()
+
+
 @pytest.mark.parametrize(("n", "place", "size"), [(10, 5, -0.03), (30, 15, 0.03), (40, 35, -0.03), (24, 12, 0.1)])
 def test_a_step_of_three_percent_is_found_and_placed(n: int, place: int, size: float) -> None:
     found, near = 0, 0

@@ -1,7 +1,7 @@
 """Steps in a series of runs: where its level changed for good, found robustly and confirmed by permutation.
 
-Ranks decide, so a lone outlier is no step. Two levels that come and go (two modes, a season) are none either: after a step, no
-run is on an earlier level.
+Ranks decide, and single values far from their neighbours are set aside first, so a lone outlier is no step and hides none. Two
+levels that come and go (two modes, a season) are none either: after a step, no run is on an earlier level.
 
 Intervals: S. Kovács, P. Bühlmann, H. Li and A. Munk 2023, Biometrika 110:249 (seeded binary segmentation). False discoveries:
 Y. Benjamini and Y. Hochberg 1995, J. R. Statist. Soc. B 57:289.
@@ -9,11 +9,13 @@ Y. Benjamini and Y. Hochberg 1995, J. R. Statist. Soc. B 57:289.
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from steelyard.statistics.difference.peers import CLIP, MAD
 from steelyard.statistics.samples.interval import Array
@@ -24,9 +26,16 @@ LEVEL = 0.045  # chance of a step in a series without one; the sentences promise
 DISCOVERIES = 0.1  # share of false ones among the series that a page names
 LEAST_FOR_SHAPE = 20  # runs that show whether each resembles the one before, or whether all follow a line
 PERMUTATIONS = 499
+MODES = 4  # at most one of so many series has two modes, whose order alone decides; in the others, the size of a step does, too
 LONE = 5.0  # robust deviations: a value further from its level is a lone one
 LEAST_LONE = 0.05  # relative: a nearer one is none
 MOST_LONE = 0.1  # of the values: more of them are another level
+BACK = 0.25  # of a step: successive values so near to the other level are on it
+NEIGHBOURS = 3  # on each side of a value, with which it is compared before steps are searched
+MOST_ASIDE = 0.2  # of the values: more that differ from their neighbours are two modes
+FIRST_ORDERS = 49  # of values with ties, whose orders cannot be drawn beforehand
+FIRST_AS_CLEAR = 10  # of these: then no further ones are needed
+TAIL = 10  # the clearest orders, from which the chance of still clearer ones follows
 MOST = 512  # runs that are looked at one by one; of longer series, medians of neighbours come first
 _DECAY = math.sqrt(0.5)  # from one layer of intervals to the next
 
@@ -76,18 +85,31 @@ def find_course(values: Sequence[float], smallest: float = SMALLEST, level: floa
         raise ValueError(f"a value of the series is '{bad[0]}'; expected positive, finite values")
     if len(series) < 2 * LEAST:
         return CONSTANT
-    logs = np.log(series)
+    whole = np.log(series)
+    places = np.flatnonzero(~_differs_from_neighbours(whole))
+    logs = whole[places]
     borders, p = _segment(logs, level)
-    if borders and (drift := _find_drift(logs, borders)) is not None:
-        line = drift * np.arange(len(logs)) / (len(logs) - 1)
+    if not borders:
+        return Course(lone=_find_lone(whole, []))
+    if (drift := _find_drift(logs, borders)) is not None:
+        line = drift * np.arange(len(whole)) / (len(whole) - 1)
+        clear = abs(drift) > math.log1p(smallest)
         return Course(
-            drift=math.exp(drift) if abs(drift) > math.log1p(smallest) else None, p=p, lone=_find_lone(logs - line, [])
+            drift=math.exp(drift) if clear else None, p=p if clear else 1.0, lone=_find_lone(whole - line, [])
         )
-    if borders and (factor := _dependence_factor(logs, borders)) < 1:
-        borders, p = _segment(logs, level, factor)
+    borders, chance = _keep_clear(logs, borders, level)
+    p = max(p / MODES, chance)
     borders = _join(logs, borders, smallest)
-    lasting, returned = _divide(logs, borders)
-    return Course(steps=tuple(_describe(logs, lasting, p)), returned=returned, p=p, lone=_find_lone(logs, borders))
+    lasting, spans = _divide(logs, borders)
+    edges = [*places.tolist(), len(whole)]  # of the whole series, by the places among the values that were kept
+    edges[0] = 0
+    steps = tuple(replace(step, place=edges[step.place]) for step in _describe(logs, lasting, p))
+    return Course(
+        steps=steps,
+        returned=tuple((edges[begin], edges[end]) for begin, end in spans),
+        p=p if borders else 1.0,
+        lone=_find_lone(whole, [edges[border] for border in borders]),
+    )
 
 
 def discover(chances: Sequence[float], share: float = DISCOVERIES) -> list[bool]:
@@ -98,56 +120,64 @@ def discover(chances: Sequence[float], share: float = DISCOVERIES) -> list[bool]
     return [index in chosen for index in range(len(chances))]
 
 
+def _differs_from_neighbours(logs: Array) -> NDArray[np.bool_]:
+    """Returns which values are far from those before and from those after; none of them if they are too many to be lone."""
+    far = max(LONE * _estimate_deviation(logs), math.log1p(SMALLEST))
+    unknown = np.full(NEIGHBOURS, math.nan)
+    with warnings.catch_warnings(
+        action="ignore", category=RuntimeWarning
+    ):  # the first and the last value have one side
+        windows = sliding_window_view(np.concatenate([unknown, logs, unknown]), NEIGHBOURS)
+        middle = np.nanmedian(windows, axis=1)
+    n, ordered = len(logs), np.sort(logs)
+    before, after = middle[:n], middle[NEIGHBOURS + 1 :]
+    equal = np.searchsorted(ordered, logs + far, side="right") - np.searchsorted(ordered, logs - far)
+    rare = equal <= 1 + max(1, MOST_LONE * n)  # more of them, wherever they are, are a second mode
+    lone: NDArray[np.bool_] = ~(np.abs(logs - before) <= far) & ~(np.abs(logs - after) <= far) & rare
+    return lone if lone.sum() <= min(MOST_ASIDE * n, n - 2 * LEAST) else np.zeros(n, dtype=bool)
+
+
 def _estimate_deviation(logs: Array) -> float:
     """Returns a robust standard deviation from one value to the next, which steps hardly change."""
     return MAD * float(np.median(np.abs(np.diff(logs)))) / math.sqrt(2) if len(logs) > 1 else 0.0
 
 
-def _segment(logs: Array, level: float, factor: float = 1.0) -> tuple[list[int], float]:
+def _segment(logs: Array, level: float) -> tuple[list[int], float]:
     """Returns the places before which the level changes, sorted, and the chance of the first one that was found."""
     if len(logs) > MOST:  # the medians of neighbours; then each border goes to its value
         width = -(-len(logs) // MOST)
         whole = len(logs) // width
         medians = np.median(logs[: whole * width].reshape(whole, width), axis=1)
-        found, p = _segment(medians, level, factor)
+        found, p = _segment(medians, level)
         return _refine(logs, [place * width for place in found]), p
-    place, p = _find_split(logs, factor)
+    place, p = _find_split(logs)
     if place is None or p > level:
         return [], p
-    left, _ = _segment(logs[:place], level, factor)
-    right, _ = _segment(logs[place:], level, factor)
+    left, _ = _segment(logs[:place], level)
+    right, _ = _segment(logs[place:], level)
     return _refine(logs, [*left, place, *(place + other for other in right)]), p
 
 
-def _find_split(logs: Array, factor: float) -> tuple[int | None, float]:
-    """Returns the clearest change of level, and how often a random order of the same number of values has one as clear.
-
-    Its contrast counts `factor` times.
-    """
+def _find_split(logs: Array) -> tuple[int | None, float]:
+    """Returns the clearest change of level, and the chance that a random order of the same values has one as clear."""
     n = len(logs)
-    if n < 2 * LEAST:  # a part of a series
+    if n < 2 * LEAST or np.ptp(logs) == 0:  # a part of a series, or a constant one
         return None, 1.0
-    contrasts, places = _find_contrasts(_score(logs)[None, :])
-    # An order whose contrast is the same but for rounding is as clear.
-    as_clear = np.count_nonzero(_draw_contrasts(n) >= factor * float(contrasts[0]) * (1 - 1e-9))
-    return int(places[0]), (1 + int(as_clear)) / (1 + PERMUTATIONS)
-
-
-def _score(values: Array) -> Array:
-    """Returns what each value would be if the values were normal and had the same ranks (scores of van der Waerden)."""
-    from steelyard.statistics.samples.distribution_functions import ndtri
-
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    scores: Array = ndtri((last - (counts - 1) / 2)[inverse] / (len(values) + 1))
-    return scores
-
-
-@lru_cache(maxsize=512)
-def _draw_contrasts(n: int) -> Array:
-    """Returns the clearest contrasts of random orders of n different values. They depend on nothing but n."""
-    orders = np.tile(_score(np.arange(n, dtype=float)), (PERMUTATIONS, 1))
-    return _find_contrasts(np.random.default_rng(n).permuted(orders, axis=1))[0]
+    centered = logs - logs.mean()
+    contrasts, places = _find_contrasts(centered[None, :])
+    least = float(contrasts[0]) * (1 - 1e-9)  # an order whose contrast is the same but for rounding is as clear
+    drawn = np.zeros(0)
+    for orders in (FIRST_ORDERS, PERMUTATIONS - FIRST_ORDERS):
+        rows = np.random.default_rng((n, orders)).permuted(np.tile(centered, (orders, 1)), axis=1)
+        drawn = np.concatenate([drawn, _find_contrasts(rows)[0]])
+        as_clear = int(np.count_nonzero(drawn >= least))
+        if as_clear >= FIRST_AS_CLEAR:
+            break
+    if as_clear:
+        return int(places[0]), (1 + as_clear) / (1 + len(drawn))
+    # Beyond the drawn ones, contrasts are no more frequent than those of normal values with the variance of a split.
+    known, variance = float(np.sort(drawn)[-TAIL]), float(centered @ centered) / (n - 1)
+    return int(places[0]), min(1, TAIL * math.exp((known**2 - least**2) / 2 / variance)) / (1 + PERMUTATIONS)
 
 
 def _find_contrasts(orders: Array) -> tuple[Array, Array]:
@@ -171,10 +201,34 @@ def _dependence_factor(logs: Array, borders: Sequence[int]) -> float:
     n = len(logs)
     if n < LEAST_FOR_SHAPE:
         return 1.0
-    rest = _score(logs - np.repeat(_levels(logs, borders), np.diff([0, *borders, n])))
-    correlation = float(rest[1:] @ rest[:-1]) / float(rest @ rest)
+    rest = logs - np.repeat(_levels(logs, borders), np.diff([0, *borders, n]))
+    far = CLIP * MAD * float(np.median(np.abs(rest)))
+    rest = np.clip(rest, -far, far)
+    correlation = float(rest[1:] @ rest[:-1]) / max(float(rest @ rest), 1e-18)
     correlation = min(correlation + (1 + len(borders)) / n, 0.9)  # each level that is removed makes it lower
     return math.sqrt((1 - correlation) / (1 + correlation)) if correlation > 1.5 / math.sqrt(n) else 1.0
+
+
+def _keep_clear(logs: Array, borders: Sequence[int], level: float) -> tuple[list[int], float]:
+    """Returns the borders that are clear although values resemble those before them, and the least chance of one.
+
+    The order says too little here: Student's t of two levels decides, and any place could be a border.
+    """
+    from steelyard.statistics.samples.distribution_functions import stdtr
+
+    borders, n, factor = list(borders), len(logs), _dependence_factor(logs, borders)
+    while borders:
+        edges, levels = [0, *borders, n], _levels(logs, borders)
+        rest = np.abs(logs - np.repeat(levels, np.diff(edges)))
+        deviation = max(MAD * float(np.median(rest)) * math.sqrt(n / (n - len(levels))), 1e-9)
+        sizes = (math.sqrt(1 / (b - a) + 1 / (c - b)) for a, b, c in zip(edges, edges[1:], edges[2:], strict=False))
+        errors = [deviation * math.sqrt(math.pi / 2) * size for size in sizes]  # of the difference of two medians
+        ratios = [factor * abs(b - a) / error for (a, b), error in zip(itertools.pairwise(levels), errors, strict=True)]
+        chances = [min(1.0, 2 * n * float(stdtr(n - len(levels), -ratio))) for ratio in ratios]
+        if factor == 1 or max(chances) < level:
+            return borders, min(chances)
+        del borders[chances.index(max(chances))]
+    return [], 1.0
 
 
 def _intervals(n: int) -> Iterator[tuple[int, int]]:
@@ -254,6 +308,10 @@ def _divide(logs: Array, borders: Sequence[int]) -> tuple[list[int], tuple[tuple
     edges = [0, *borders, len(logs)]
 
     def is_lasting(number: int) -> bool:
+        before, after = levels[number - 1], levels[number]
+        room = BACK * abs(after - before)
+        if _is_at(logs[edges[number] :], before, room) or _is_at(logs[: edges[number]], after, room):
+            return False
         return all(abs(a - b) >= near for a in levels[:number] for b in levels[number:])
 
     lasting = [border for number, border in enumerate(borders, 1) if is_lasting(number)]
@@ -264,6 +322,14 @@ def _divide(logs: Array, borders: Sequence[int]) -> tuple[list[int], tuple[tuple
         usual = float(np.median(logs[begin:end]))
         returned += [(edges[n], edges[n + 1]) for n in inside if abs(levels[n] - usual) >= near]
     return lasting, tuple(returned)
+
+
+def _is_at(logs: Array, level: float, room: float) -> bool:
+    """Returns whether a tenth of the values are within `room` of a level, each with one beside it that is so, too."""
+    near = np.abs(logs - level) <= room
+    pairs = near[1:] & near[:-1]
+    together = np.append(pairs, False) | np.append(False, pairs)
+    return int(together.sum()) > MOST_LONE * len(logs)
 
 
 def _find_lone(logs: Array, borders: Sequence[int]) -> tuple[int, ...]:
