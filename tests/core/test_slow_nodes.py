@@ -60,6 +60,16 @@ def test_a_node_of_the_stated_slowness_is_found_as_often_as_stated() -> None:
     assert stated.needed[0.01] is None
 
 
+def test_launches_that_differ_more_than_their_nodes_contradict_no_statement() -> None:
+    launches = 0.2 * np.random.default_rng(1).standard_normal(3)  # the same ones on each node
+    levels = 0.004 * np.random.default_rng(2).standard_normal(16)
+    found = judge_nodes({f"n{i}": np.exp(level + launches).tolist() for i, level in enumerate(levels)})
+    assert found is not None
+    assert found.detectable is not None
+    enough = [size for size, number in found.needed.items() if number is not None and number <= 3]
+    assert enough == [size for size in found.needed if 1 + size >= found.detectable]
+
+
 def test_a_fast_node_and_a_small_difference_are_not_accused() -> None:
     times = {f"n{i}": [1.0 + 0.0001 * i] for i in range(16)}
     assert named(judge_nodes({**times, "n3": [0.5]})) == []

@@ -85,6 +85,40 @@ def test_what_cannot_be_read_costs_only_itself(machine: Path, tmp_path: Path) ->
     assert "have the same time, so their order is that of their names" in notes
 
 
+def test_a_renewed_kernel_is_named_also_if_no_figure_changed(tmp_path: Path) -> None:
+    for number in range(8):
+        write_copy(tmp_path / f"r{number}", started=f"2026-05-{10 + number}T10:00:00+00:00", seed=number,
+                   kernel="6.8.0" if number >= 5 else "6.1.0")  # fmt: skip
+    (renewal,) = told(tmp_path)["renewals"]
+    assert (renewal["before"], renewal["run"], renewal["started"][:10]) == ("r4", "r5", "2026-05-15")
+    assert [(d["name"], d["a"], d["b"]) for d in renewal["differences"]] == [("kernel", "6.1.0", "6.8.0")]
+    shown = CliRunner().invoke(app, ["history", "--runs", str(tmp_path)]).stdout
+    assert "Since 2026-05-15 (run r5), these conditions differ, but no figure changed" in " ".join(shown.split())
+
+
+def test_dates_that_cannot_be_right_are_named(tmp_path: Path) -> None:
+    days = [10, 11, 12, 13, 9, 15, 16, 17, 18, 19, 20, 21]
+    for number, day in enumerate(days):
+        year = 9000 if number == 7 else 2026
+        write_copy(tmp_path / f"r{number:02d}", started=f"{year}-05-{day:02d}T10:00:00+00:00", seed=number)
+    notes = " ".join(told(tmp_path)["notes"])
+    assert "the date of r07 is in the future" in notes
+    assert "by their names, r04 came after runs with a later date" in notes
+    assert "r08" not in notes
+
+
+def test_a_renamed_machine_is_shown_with_both_names(tmp_path: Path) -> None:
+    for number in range(8):
+        write_copy(tmp_path / f"r{number}", started=f"2026-05-{10 + number}T10:00:00+00:00", seed=number,
+                   host="old" if number < 4 else "new")  # fmt: skip
+    alone = told(tmp_path)
+    assert (alone["system"], len(alone["runs"])) == ("new", 4)
+    assert "show both: steelyard history new old" in " ".join(alone["notes"])
+    both = told(tmp_path, "new", "old")
+    assert (both["system"], len(both["runs"]), both["notes"]) == ("new and old", 8, [])
+    assert both["renewals"] == []
+
+
 def test_an_outlier_is_no_change_and_the_newest_run_is_judged(machine: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     for number in range(9):

@@ -21,6 +21,7 @@ def write_history(folder: Path, runs: int = 10) -> list[Path]:
     return [
         write_copy(
             folder / f"r{n:02d}", started=f"{date(2026, 1, 1) + timedelta(days=7 * n)}T10:00:00+00:00", seed=n,
+            kernel="6.8.0" if n >= runs // 2 else "6.1.0",
             factor=lambda record, n=n: 1.07 if n >= runs // 2 and record["benchmark"] == "memory.stream" else 1.0,
         )
         for n in range(runs)
@@ -45,6 +46,9 @@ def test_the_page_draws_the_level_before_and_after_a_change(tmp_path: Path) -> N
     assert len(points["x"]) == len(first.rows) == 10
     assert level["y"][0] > 1.05 * level["y"][3]
     assert level["y"][2] is None
+    (mark,) = plot["layout"]["shapes"]
+    assert mark["x0"] == "2026-02-05T10:00:00"
+    assert plot["layout"]["annotations"][-1]["text"] == "kernel"
     assert {line.figure.partition(" (")[0]: line.course for line in page.lines}["Memory latency"] == "no change"
 
 

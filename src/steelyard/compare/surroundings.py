@@ -37,20 +37,30 @@ class Difference:
 
 def find_differences(a: Run, b: Run) -> list[Difference]:
     """Returns all conditions that differ, the machine first. An empty list means that no difference is known."""
-    of_a, of_b = list_facts(a), list_facts(b)
-    return [d for group in of_a for d in _list_differences(group, of_a[group], of_b[group])]
+    return compare_facts(list_facts(a), list_facts(b))
+
+
+def compare_facts(a: Facts, b: Facts) -> list[Difference]:
+    """Returns the conditions that differ, in the order of the groups of `a`."""
+    return [d for group in a for d in _list_differences(group, a[group], b[group])]
 
 
 def list_facts(run: Run) -> Facts:
     """Returns the conditions of a run by group, as in `Difference`."""
+    used = {"used": ", ".join(sorted({launch.toolchain for launch in run.plan.launches}))}
+    facts = {group: dict(values) for group, values in list_machine_facts(run.machine, run.versions).items()}
+    return {**facts, MPI: _describe_mpi(run), "toolchain": {**used, **facts["toolchain"]}, "plan": _describe_plan(run)}
+
+
+def list_machine_facts(machine: Machine, versions: Mapping[str, str]) -> Facts:
+    """Returns what is known without the plan of a run, by the same groups; nothing on its MPI."""
     return {
-        "machine": _describe_machine(run.machine),
-        "setting": _settings(run.machine),
-        NETWORK: network.list_facts(run.machine),
-        MPI: _describe_mpi(run),
-        "toolchain": _list_toolchains(run),
-        "version": run.versions,
-        "plan": _describe_plan(run),
+        "machine": _describe_machine(machine),
+        "setting": _settings(machine),
+        NETWORK: network.list_facts(machine),
+        MPI: {},
+        "toolchain": {tool.name: tool.version for tool in (*machine.compilers, *machine.mpis)},
+        "version": versions,
     }
 
 
@@ -112,12 +122,6 @@ def _settings(machine: Machine) -> dict[str, str]:
         for s in machine.settings
         if s.name not in (*FLEETING, *ELSEWHERE)
     }
-
-
-def _list_toolchains(run: Run) -> dict[str, str]:
-    used = ", ".join(sorted({launch.toolchain for launch in run.plan.launches}))
-    installed = {tool.name: tool.version for tool in (*run.machine.compilers, *run.machine.mpis)}
-    return {"used": used, **installed}
 
 
 def _describe_mpi(run: Run) -> dict[str, str]:

@@ -9,19 +9,22 @@ from pathlib import Path
 from statistics import median_high
 
 from steelyard.compare.factors import find_nature
-from steelyard.compare.surroundings import Difference, find_differences
+from steelyard.compare.surroundings import ABSENT, Difference, compare_facts, find_differences, list_machine_facts
 from steelyard.errors import SteelyardError
 from steelyard.fleet.imported_values import list_imported
 from steelyard.fleet.series import Point, Series, read_moment
 from steelyard.measure import records
 from steelyard.model import Run
-from steelyard.model.words import plural
-from steelyard.show.report.summary import Figure, Summary, list_values
+from steelyard.model.words import joined, plural
+from steelyard.show.report.summary import Figure, Summary, list_values, name_machine
 from steelyard.statistics.difference.newest import judge_newest
 from steelyard.statistics.difference.steps import CONSTANT, Step, discover, find_course
 
 EXPLAINED = 0.5  # share of a step, in logarithms, that the pace beside the runs must show, too
 PACES = {"issued": "the cores", "stream": "the memory", "exchange": "messages between ranks"}  # kinds that are named
+MOST_NAMED = 3  # runs in a note
+MOST_BACK = 0.1  # of the runs: more that are older than the one before by name show that names do not follow the time
+NAMES = ("host", "system")  # a renamed machine is the same
 BETWEEN = ("machine", "setting", "network", "MPI", "toolchain", "version")  # groups of conditions that a step is beside
 
 
@@ -51,10 +54,20 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Renewal:
+    """Conditions of the machine that changed between two successive runs, `before` and `run`. `started` is the date of `run`."""
+
+    before: str
+    run: str
+    started: str
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """The history of one machine. `runs` are its runs, and the files of its imported values, in the order of time.
 
-    `notes` say what was left out, and what is doubtful.
+    `renewals` are the changes of its conditions, the newest first. `notes` say what was left out, and what is doubtful.
     """
 
     system: str
@@ -63,6 +76,7 @@ class History:
     last: str
     series: tuple[Series, ...]
     changes: tuple[Change, ...]
+    renewals: tuple[Renewal, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -75,7 +89,24 @@ def order(summaries: Sequence[Summary]) -> tuple[list[Summary], list[str]]:
     same = [b.run for (x, _, _), (y, _, b) in itertools.pairwise(known) if x == y]
     if same:
         notes.append(f"{same[0]} and the run before it have the same time, so their order is that of their names")
+    notes += _doubt_clock([(moment, run) for moment, run, _ in known])
+    if empty := [one.run for _, _, one in known if not list_values(one)]:
+        notes.append(f"{plural(len(empty), 'run')} without a main figure: {joined(empty[:MOST_NAMED])}")
     return [one for _, _, one in known], notes
+
+
+def _doubt_clock(dated: Sequence[tuple[datetime, str]]) -> Iterator[str]:
+    """Yields notes on runs whose date cannot be right. `dated` are the dates and names of the runs."""
+    now = datetime.now(UTC)
+    if future := [run for moment, run in dated if moment > now]:
+        yield f"the date of {joined(future[:MOST_NAMED])} is in the future, so the clock of the machine may have been wrong"
+    by_name = sorted((run, moment) for moment, run in dated if moment <= now)
+    back = [run for (_, before), (run, moment) in itertools.pairwise(by_name) if moment < before]
+    if 0 < len(back) <= MOST_BACK * len(by_name):  # of more, the names do not follow the time
+        yield (
+            f"by their names, {joined(back[:MOST_NAMED])} came after runs with a later date: the clock of the machine may "
+            "have been set back"
+        )
 
 
 def make_history(
@@ -103,7 +134,26 @@ def make_history(
         last=runs[-1][1] if runs else "",
         series=tuple(series),
         changes=tuple(_list_changes(series)),
+        renewals=tuple(_list_renewals(ordered))[::-1],
         notes=(*notes, *doubts, *more),
+    )
+
+
+def find_former_name(runs: Sequence[Summary], others: Mapping[str, Sequence[Summary]]) -> str:
+    """Returns a note on the only other machine of the same hardware whose runs end before those of this one; "" without one."""
+    first = min(one.started for one in runs)
+    hardware = {(one.machine.processor, len(one.machine.cores), one.machine.memory >> 30) for one in runs}
+    former = [
+        name for name, rest in others.items()
+        if all(one.started < first and not one.condition.foreign for one in rest)
+        and {(one.machine.processor, len(one.machine.cores), one.machine.memory >> 30) for one in rest} == hardware
+    ]  # fmt: skip
+    if len(former) != 1:
+        return ""
+    last = max(one.started for one in others[former[0]])
+    return (
+        f"{former[0]} has the same hardware and no run after {last[:10]}. If this machine was renamed, show both: "
+        f"steelyard history {name_machine(runs[0].machine)} {former[0]}"
     )
 
 
@@ -144,6 +194,22 @@ def _list_changes(series: Iterable[Series]) -> Iterator[Change]:
     for before, after, steps in sorted(changes, key=lambda c: read_moment(c[1].started) or datetime.min, reverse=True):
         differences, unread = _compare_conditions(before, after)
         yield Change(before=before, after=after, steps=steps, differences=differences, unread=unread)
+
+
+def _list_renewals(ordered: Iterable[Summary]) -> Iterator[Renewal]:
+    """Yields the changes of conditions between successive runs, from what their summaries have."""
+    listed = ((one, list_machine_facts(one.machine, one.versions)) for one in ordered)
+    for (before, had), (after, has) in itertools.pairwise(listed):
+        differences = [d for d in compare_facts(had, has) if _is_renewal(d)]
+        if differences:
+            yield Renewal(before=before.run, run=after.run, started=after.started, differences=tuple(differences))
+
+
+def _is_renewal(difference: Difference) -> bool:
+    """Returns whether somebody changed this; limits are measured anew by each run, and not every user may read all."""
+    if difference.name.startswith("limit of ") or ABSENT in (difference.a, difference.b):
+        return False
+    return difference.name not in NAMES and find_nature(difference.group, difference.name) is not None
 
 
 def _compare_conditions(before: Point, after: Point) -> tuple[tuple[Difference, ...], str]:

@@ -23,7 +23,7 @@ from steelyard.show.report.lines import console as open_console
 from steelyard.statistics.difference.newest import are_unusual
 from steelyard.statistics.difference.steps import LEAST
 
-MOST_CHANGES, MOST_DIFFERENCES, MOST_SERIES, MOST_STEPS, MOST_LONE = 4, 4, 10, 4, 3  # on the screen
+MOST_CHANGES, MOST_DIFFERENCES, MOST_SERIES, MOST_STEPS, MOST_LONE, MOST_RENEWALS = 4, 4, 10, 4, 3, 3  # on the screen
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 16  # columns of the small graph of a series
 
@@ -40,6 +40,7 @@ def as_plain(history: History) -> dict[str, Any]:
              "differences": [asdict(difference) for difference in change.differences]}
             for change in history.changes
         ],
+        "renewals": [asdict(renewal) for renewal in history.renewals],
         "notes": list(history.notes),
     }  # fmt: skip
 
@@ -74,6 +75,7 @@ def show(history: History, everything: bool) -> None:
 def list_sentences(history: History, *, everything: bool) -> Iterator[str]:
     """Yields the changes, what is no change, and how the newest run is. Sentences that belong to the one before are indented."""
     yield from _list_changes(history, everything)
+    yield from _list_renewals(history, everything)
     yield from _list_shapes(history, everything)
     yield from _describe_newest(history)
 
@@ -95,6 +97,17 @@ def _list_changes(history: History, everything: bool) -> Iterator[str]:
         yield f"  {describe_differences(change, None if everything else MOST_DIFFERENCES)}"
     if more := len(history.changes) - len(shown):
         yield f"and {plural(more, 'earlier change')}"
+
+
+def _list_renewals(history: History, everything: bool) -> Iterator[str]:
+    """Yields the changes of conditions at which no figure changed."""
+    named = {(change.before.run, change.after.run) for change in history.changes}
+    found = [one for one in history.renewals if (one.before, one.run) not in named]
+    for renewal in found if everything else found[:MOST_RENEWALS]:
+        words = _join_differences(renewal.differences, None if everything else MOST_DIFFERENCES)
+        yield f"Since {renewal.started[:10]} (run {renewal.run}), these conditions differ, but no figure changed: {words}."
+    if not everything and (more := len(found) - MOST_RENEWALS) > 0:
+        yield f"and {plural(more, 'earlier change')} of conditions: --all"
 
 
 def _shorten(source: str) -> str:
@@ -142,12 +155,13 @@ def describe_differences(change: Change, most: int | None) -> str:
         return f"The conditions of these runs cannot be compared: {change.unread}"
     if not change.differences:
         return "No known condition differs between the two runs."
-    shown = change.differences[:most]
-    words = "; ".join(_describe_difference(d) for d in shown)
-    more = len(change.differences) - len(shown)
-    return f"Between the two runs, these conditions changed: {words}" + (
-        f"; and {plural(more, 'further condition')}." if more else "."
-    )
+    return f"Between the two runs, these conditions changed: {_join_differences(change.differences, most)}."
+
+
+def _join_differences(differences: Sequence[Difference], most: int | None) -> str:
+    words = [_describe_difference(difference) for difference in differences[:most]]
+    more = len(differences) - len(words)
+    return "; ".join([*words, *([f"and {plural(more, 'further condition')}"] if more else [])])
 
 
 def _describe_difference(difference: Difference) -> str:

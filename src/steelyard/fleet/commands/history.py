@@ -11,11 +11,12 @@ PLACE = 101
 
 
 def command(
-    system: Annotated[
-        str | None,
+    systems: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="SYSTEM",
-            help="Host or system whose runs are listed, such as node17 (default: that of the newest run).",
+            help="Host or system whose runs are listed, such as node17 (default: that of the newest run). Give all names of a "
+            "machine that was renamed.",
         ),
     ] = None,
     runs: Runs = Path("runs"),
@@ -33,7 +34,7 @@ def command(
     """
     from steelyard.errors import SteelyardError, UsageError, nearest, one_line
     from steelyard.fleet import history, history_screen, run_folders
-    from steelyard.model.words import plural
+    from steelyard.model.words import joined, plural
     from steelyard.show.command_line import output_forms
     from steelyard.show.command_line.evaluated_run import find_older_summary
     from steelyard.show.command_line.progress_line import Line
@@ -51,25 +52,29 @@ def command(
                 summary, is_older = find_older_summary(folder, paths or [])
                 older += is_older
             except SteelyardError as error:
-                notes.append(f"left out: {one_line(str(error))}")
+                notes.append(f"left out: {one_line(str(error)).rstrip('.')}")
                 continue
             newest = name_machine(summary.machine)
             machines.setdefault(newest, []).append(summary)
-    chosen = system or newest
-    found = machines.get(chosen) or [s for group in machines.values() for s in group if s.machine.system == chosen]
-    if not found:
-        raise UsageError(
-            f"There is no run of '{chosen}' in '{one_line(str(runs))}'. {nearest(chosen, sorted(machines))}"
-            if machines
-            else f"None of {plural(len(folders), 'run')} can be read: {notes[0]}"
-        )
+    if not machines:
+        raise UsageError(f"None of {plural(len(folders), 'run')} can be read: {notes[0]}")
+    found: list[Summary] = []
+    for chosen in systems or [newest]:
+        of_name = machines.pop(chosen, None)
+        of_name = of_name or [s for group in machines.values() for s in group if s.machine.system == chosen]
+        if not of_name:
+            raise UsageError(
+                f"There is no run of '{chosen}' in '{one_line(str(runs))}'. {nearest(chosen, sorted(machines))}"
+            )
+        found += [one for one in of_name if one not in found]
     if older:
         notes.append(f"{plural(older, 'run')} judged by an earlier version; to judge one again: steelyard judge RUN")
-    if others := len(machines) - 1:
+    if machines:
         notes.append(
-            f"runs of {plural(others, 'other machine')} are in this folder, such as {next(m for m in machines if m != chosen)}"
+            history.find_former_name(found, machines)
+            or f"runs of {plural(len(machines), 'other machine')} are in this folder, such as {next(iter(machines))}"
         )
-    whole = history.make_history(chosen, found, notes)
+    whole = history.make_history(joined(systems or [newest]), found, notes)
     if form == "json":
         print_json(history_screen.as_plain(whole))
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from steelyard.fleet import history_screen
-from steelyard.fleet.history import History, make_history
+from steelyard.fleet.history import History, Renewal, make_history
 from steelyard.fleet.printing import name_figure, nest
 from steelyard.fleet.series import Series
 from steelyard.model import Evaluation
@@ -16,6 +16,7 @@ from steelyard.model.units import percent, quantity
 from steelyard.model.words import plural
 from steelyard.show.command_line.evaluated_run import list_beside, read_summary
 from steelyard.show.report import drawing, figures
+from steelyard.show.report.axes import Json, text
 from steelyard.show.report.names import slug
 from steelyard.show.report.summarised_run import summarised
 from steelyard.show.report.summary import name_machine
@@ -26,6 +27,7 @@ IMPORTED = True
 
 LEAST_POINTS = 2 * LEAST  # of a series: with fewer, no change can be found
 MOST_FIGURES = 12
+MOST_MARKS, MOST_LABELS = 20, 3  # changes of conditions in a figure, and those of them with a name
 MOST_CASES = 300  # of imported runs, which may have thousands
 HEADINGS = ("Run", "Date", "Value")
 
@@ -68,7 +70,7 @@ def data(evaluation: Evaluation) -> Page | None:
     if not shown:
         return None
     ordered = sorted(shown, key=lambda series: not (series.course.steps or series.course.lone))
-    drawn = tuple(map(_draw, ordered[:MOST_FIGURES]))
+    drawn = tuple(_draw(series, history.renewals) for series in ordered[:MOST_FIGURES])
     return Page(
         history=history,
         sentences=tuple(nest(history_screen.list_sentences(history, everything=True))),
@@ -109,7 +111,7 @@ def _list_words(series: Series) -> Iterator[str]:
         yield plural(len(series.course.lone), "single unusual value")
 
 
-def _draw(series: Series) -> drawing.Drawn:
+def _draw(series: Series, renewals: Sequence[Renewal]) -> drawing.Drawn:
     dates = tuple(point.started[:19] for point in series.points)
     anchor = f"history-{slug(name_figure(series.title, series.conditions))}"
     figure = model.Figure(
@@ -128,8 +130,25 @@ def _draw(series: Series) -> drawing.Drawn:
     plot["layout"]["yaxis"] |= {"rangemode": "normal"}  # a change of some percent is invisible beside 0
     plot["layout"] |= {"height": 300, "showlegend": False}
     plot["data"][1]["mode"] = "lines"
+    for number, renewal in enumerate(renewals[:MOST_MARKS]):
+        _mark(plot["layout"], renewal, has_label=number < MOST_LABELS)
     rows = [(point.run, point.started[:10], quantity(point.value, series.unit)) for point in series.points]
     return drawing.with_plot(anchor, figure, plot, HEADINGS, rows)
+
+
+def _mark(layout: Json, renewal: Renewal, *, has_label: bool) -> None:
+    """Adds a line where conditions changed, with the name of the first one above the plot."""
+    at = renewal.started[:19]
+    layout["shapes"].append(
+        {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": at, "x1": at, "line": {"dash": "dot", "width": 1.2},
+         "layer": "below"}
+    )  # fmt: skip
+    if has_label:
+        label = text(renewal.differences[0].name.replace("_", " "))
+        layout["annotations"].append(
+            {"text": label, "showarrow": False, "font": {"size": 12}, "yref": "paper", "y": 1, "yanchor": "bottom",
+             "x": at, "xanchor": "center", "name": "above"}
+        )  # fmt: skip
 
 
 def _find_levels(series: Series, dates: Sequence[str]) -> tuple[tuple[str, ...], tuple[float | None, ...]]:

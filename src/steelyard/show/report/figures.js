@@ -231,7 +231,7 @@ const figuresOf = (state) => {
     }
   }
 
-  // Of the labels of an axis of numbers those that stay apart; where only one would, the first and the last.
+  // Of the labels of an axis of numbers those that stay apart; where only one would, the first and the last. Names are turned.
   function thinned({ _fullLayout: { xaxis, font } }) {
     if (!xaxis?.tickvals || !["log", "linear"].includes(xaxis.type)) return {};
     let end = -Infinity;
@@ -242,6 +242,8 @@ const figuresOf = (state) => {
       end = at + half;
       return true;
     });
+    // No name can be guessed from its neighbours, as a number can.
+    if (kept.includes(false) && xaxis.ticktext.every((label) => /^[A-Za-z]/.test(label))) return { "xaxis.tickangle": -40 };
     if (kept.filter(Boolean).length < 2) kept[kept.length - 1] = true;
     return { "xaxis.ticktext": xaxis.ticktext.map((label, n) => (kept[n] ? label : "")), "xaxis.tickangle": 0 };
   }

@@ -32,7 +32,7 @@ def heat(figure: Figure, others: Sequence[float | None] = ()) -> Json:
         trace |= _find_common_scale(others, axis, factor)
     if cells <= MOST_NUMBERED_CELLS:
         trace["text"] = [
-            [_cell(value, factor, names.get((row, column))) for column, value in enumerate(line)]
+            [_cell(value, factor, names.get((row, column)), axis) for column, value in enumerate(line)]
             for row, line in enumerate(figure.z)
         ]
         trace["texttemplate"] = "%{text}"
@@ -119,11 +119,13 @@ def _colour_heights(
     return [[math.log10(v) if v in shown else None for v in line] for line in figure.z], bar, factor
 
 
-def _cell(value: float | None, factor: float, name: str | None) -> str:
+def _cell(value: float | None, factor: float, name: str | None, axis: Axis) -> str:
     if value is None or not math.isfinite(value):
         return ""
     mark = CELLS.get(level_of(value), "")
-    return f"{text(name) + ' ' if name else ''}{units.significant(value / factor)}{mark}"
+    shown = value / factor
+    number = f"{shown + 0.0:.1f}" if axis.unit == "%" and abs(shown) < 10 else units.significant(shown)
+    return f"{text(name) + ' ' if name else ''}{number}{mark}"
 
 
 def _cells(figure: Figure, axis: Axis) -> list[list[str]]:

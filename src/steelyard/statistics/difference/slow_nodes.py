@@ -86,6 +86,8 @@ def judge_nodes(
     ]  # fmt: skip
 
     power = float(stdtrit(len(names) - 2, FOUND))
+    # Launches of a node that differ more than the nodes do are not independent of each other: their mean counts.
+    scatter = None if within is None else min(within, spread * math.sqrt(launches) / median_error(launches))
 
     def detectable(error: float) -> float:
         return max(smallest_log, (border + power) * error * math.sqrt(1 + 1 / len(names)))
@@ -95,7 +97,7 @@ def judge_nodes(
         between=between,
         within=within,
         detectable=math.exp(detectable(spread)),
-        needed={} if within is None else {q: _count_needed(q, between, within, detectable) for q in QUESTIONS},
+        needed={} if scatter is None else {q: _count_needed(q, between, scatter, detectable) for q in QUESTIONS},
     )
 
 
