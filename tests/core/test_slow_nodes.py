@@ -116,3 +116,26 @@ def test_limits_that_failed_in_public_are_not_needed() -> None:
     ranks = np.exp(0.08 * random.standard_normal(96)).tolist()
     assert sum(rank < 1 - 0.08 for rank in ranks) >= 10
     assert named(rates(ranks)) == []
+
+
+def test_nodes_whose_usual_differences_are_skewed_accuse_few() -> None:
+    random = np.random.default_rng(5)
+    for _ in range(5):
+        logs = 0.02 * random.exponential(1, 1000)  # many are as fast as each other, and a few healthy ones far slower
+        found = judge_nodes(
+            {f"n{i}": np.exp(value + 0.002 * random.standard_normal(2)).tolist() for i, value in enumerate(logs)}
+        )
+        assert found is not None
+        assert named(found) == []
+    logs[7] = 0.35
+    found = judge_nodes({f"n{i}": [math.exp(value)] * 2 for i, value in enumerate(logs)})
+    assert found is not None
+    assert named(found) == ["n7"]
+
+
+def test_three_of_ten_nodes_are_a_second_kind() -> None:
+    random = np.random.default_rng(6)
+    levels = np.where(np.arange(100) % 10 < 3, 0.08, 0.0) + 0.002 * random.standard_normal(100)
+    found = judge_nodes({f"n{i}": [math.exp(level)] * 2 for i, level in enumerate(levels)})
+    assert found is not None
+    assert named(found) == []

@@ -1,6 +1,7 @@
 """Slow nodes among equal ones, without limits that somebody typed: each is compared with its peers and with their spread.
 
-B. Rosner 1983, Technometrics 25:165 (several outliers by generalized extreme Studentized deviates).
+B. Rosner 1983, Technometrics 25:165 (several outliers by generalized extreme Studentized deviates). Distances between the
+greatest values: I. Weissman 1978, J. Amer. Statist. Assoc. 73:812.
 """
 
 import math
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.statistics.difference import peers
-from steelyard.statistics.samples.distribution_functions import stdtr, stdtrit
+from steelyard.statistics.samples.distribution_functions import ndtri, stdtr, stdtrit
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import median_error
 
@@ -19,6 +20,10 @@ SMALLEST = 0.02  # relative: a smaller difference accuses nobody
 ENOUGH = 8  # nodes, whose own spread is known well enough; of fewer, only the scatter of their launches is
 FOUND = 0.95  # with this chance a node of the stated slowness is found
 SHARE_OF_SLOW = 0.25  # of the nodes: more slow ones are a second kind of node
+SEARCHED = 0.4  # of the nodes, so that a second kind is recognized
+ENOUGH_FOR_TAIL = 200  # nodes, whose slowest ones show whether few healthy nodes are far slower than most
+TAIL = 0.1  # of the nodes
+HEAVY = 1.4  # times the mean excess of normal values over the beginning of the tail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,9 @@ def judge_nodes(
     if len(names) < ENOUGH:
         return _judge_few(names, rows, values, within, smallest, level / tests)
     chances = _find_extremes(values)
+    if np.count_nonzero(chances < level / tests) > max(1, SHARE_OF_SLOW * len(values)):
+        chances = np.ones(len(values))
+    chances = np.maximum(chances, _weigh_tail(values))
     kept = chances >= level / tests
     center, spread = float(values[kept].mean()), float(values[kept].std(ddof=1))
     variance = spread**2 - within**2 * median_error(launches) ** 2 / launches if within is not None else spread**2
@@ -109,7 +117,7 @@ def _find_extremes(values: Array) -> Array:
     left = np.ones(len(values), dtype=bool)
     order: list[int] = []
     chances: list[float] = []
-    for _ in range(max(1, int(SHARE_OF_SLOW * len(values)))):
+    for _ in range(max(1, int(SEARCHED * len(values)))):
         rest = values[left]
         m, deviation = len(rest), float(rest.std(ddof=1))
         if deviation == 0:
@@ -123,6 +131,31 @@ def _find_extremes(values: Array) -> Array:
         left[place] = False
     every = np.ones(len(values))
     every[order] = np.minimum.accumulate(np.array(chances[::-1]))[::-1]
+    return every
+
+
+def _weigh_tail(values: Array) -> Array:
+    """Returns for each value the chance by the distances between the greatest values; 0 if these have a normal tail.
+
+    In an exponential tail, the distance between the values of ranks r and r + 1, times r, is exponential with one mean.
+    """
+    n = len(values)
+    size = int(TAIL * n)
+    if n < ENOUGH_FOR_TAIL:
+        return np.zeros(n)
+    begin = float(ndtri(1 - size / n))
+    usual = math.exp(-(begin**2) / 2) / math.sqrt(2 * math.pi) * n / size - begin  # of normal values, in deviations
+    order = np.argsort(-values)
+    distances = -np.diff(values[order]) * np.arange(1, n)
+    excess = float(np.median(distances[:size])) / math.log(2)  # which a few slow nodes hardly change
+    if excess <= HEAVY * usual * peers.spread(values):
+        return np.zeros(n)
+    every, least = np.ones(n), 1.0
+    for rank in range(int(SHARE_OF_SLOW * n), 0, -1):
+        ratio = float(distances[rank - 1]) / excess
+        # F with 2 and 2 · size degrees, as one of as many ranks as are looked at: 6/(π²r²) of the chance.
+        least = min(least, (1 + ratio / size) ** -size * (math.pi * rank) ** 2 / 6)
+        every[order[rank - 1]] = least
     return every
 
 
