@@ -3,8 +3,8 @@
     python bench/device_peers.py               # measures, and prints figures as JSON
     python bench/device_peers.py --table OUT   # OUT/peers*.json beside OUT/runs: medians, ratios, pass or FAIL
 
-Peers: CuPy (with cuBLAS), device_peer.cu, BabelStream and nvbandwidth, as far as they are on the machine. Each figure is the best of
-several turns, as these tools state it. A peer that is missing is named on standard error.
+Peers: CuPy (with cuBLAS), device_peer.cu, BabelStream and nvbandwidth, as far as they are on the machine. Each figure is the best
+of several turns, as these tools state it. A peer that is missing is named on standard error.
 """
 
 import json
@@ -35,7 +35,10 @@ OURS: dict[str, Figure] = {
     "launch": ("device.launch", "queued", "time", {}),
     "waited": ("device.launch", "waited", "time", {}),
     "graph": ("device.launch", "graph", "time", {}),
-    **{f"latency_{size}": ("device.latency", "chase", "latency", {"bytes": size}) for size in (64 << 10, 8 << 20, 512 << 20)},
+    **{
+        f"latency_{size}": ("device.latency", "chase", "latency", {"bytes": size})
+        for size in (64 << 10, 8 << 20, 512 << 20)
+    },
 }
 AS = {"double_units": "double"}  # a figure that is compared with another one of the peers
 # What must hold of ours divided by the best peer: at least, at most.
@@ -53,32 +56,42 @@ def measure_cupy() -> Iterator[tuple[str, float]]:
     """Yields bandwidths (B/s) and speeds (flop/s). ImportError: there is no CuPy. Its launches take the time of Python."""
     import cupy as cp  # type: ignore[import-not-found, unused-ignore]
 
-    def fastest(job: Callable[[], object], times: int = 1) -> float:
-        begin, end, best = cp.cuda.Event(), cp.cuda.Event(), float("inf")
-        for _ in range(TURNS):
-            begin.record()
-            for _ in range(times):
-                job()
-            end.record()
-            end.synchronize()
-            best = min(best, cp.cuda.get_elapsed_time(begin, end) * 1e-3 / times)
-        return best
-
-    elements = GIB // 8
-    a, b, c = (cp.zeros(elements) for _ in range(3))
-    triad = cp.ElementwiseKernel("float64 b, float64 c", "float64 a", "a = b + 3.0 * c", "triad")
-    yield "triad", 3 * GIB / fastest(lambda: triad(b, c, a), 5)
-    yield "copy", 2 * GIB / fastest(lambda: cp.copyto(a, b), 5)
-    yield "read", GIB / fastest(b.sum, 5)
-    block, pinned = cp.empty(1 << 28, dtype=cp.uint8), cp.cuda.alloc_pinned_memory(1 << 28)
-    stream = cp.cuda.get_current_stream()
-    yield "to_device", (1 << 28) / fastest(lambda: block.data.copy_from_host_async(pinned.ptr, 1 << 28, stream))
-    yield "from_device", (1 << 28) / fastest(lambda: block.data.copy_to_host_async(pinned.ptr, 1 << 28, stream))
-    del a, b, c, block
+    yield from _measure_memory(cp)
     for name, kind in (("double", cp.float64), ("single", cp.float32), ("half", cp.float16)):
         factor = cp.ones((8192, 8192), dtype=kind)
         result = cp.empty_like(factor)
-        yield name, 2 * 8192**3 / fastest(lambda f=factor, r=result: cp.matmul(f, f, out=r))  # type: ignore[misc]
+        yield name, 2 * 8192**3 / _find_fastest(cp, lambda f=factor, r=result: cp.matmul(f, f, out=r))  # type: ignore[misc]
+
+
+def _measure_memory(cp: Any) -> Iterator[tuple[str, float]]:
+    a, b, c = (cp.zeros(GIB // 8) for _ in range(3))
+    triad = cp.ElementwiseKernel("float64 b, float64 c", "float64 a", "a = b + 3.0 * c", "triad")
+    yield "triad", 3 * GIB / _find_fastest(cp, lambda: triad(b, c, a), 5)
+    yield "copy", 2 * GIB / _find_fastest(cp, lambda: cp.copyto(a, b), 5)
+    yield "read", GIB / _find_fastest(cp, b.sum, 5)
+    block, pinned = cp.empty(1 << 28, dtype=cp.uint8), cp.cuda.alloc_pinned_memory(1 << 28)
+    stream = cp.cuda.get_current_stream()
+    yield (
+        "to_device",
+        (1 << 28) / _find_fastest(cp, lambda: block.data.copy_from_host_async(pinned.ptr, 1 << 28, stream)),
+    )
+    yield (
+        "from_device",
+        (1 << 28) / _find_fastest(cp, lambda: block.data.copy_to_host_async(pinned.ptr, 1 << 28, stream)),
+    )
+
+
+def _find_fastest(cp: Any, job: Callable[[], object], times: int = 1) -> float:
+    """Returns the seconds of a job in the best of several turns of so many."""
+    begin, end, best = cp.cuda.Event(), cp.cuda.Event(), float("inf")
+    for _ in range(TURNS):
+        begin.record()
+        for _ in range(times):
+            job()
+        end.record()
+        end.synchronize()
+        best = min(best, cp.cuda.get_elapsed_time(begin, end) * 1e-3 / times)
+    return best
 
 
 def measure_plain() -> Iterator[tuple[str, float]]:
@@ -142,12 +155,16 @@ def _size(row: dict[str, Any]) -> int:
     return row.get("elements") or row.get("bytes") or 0
 
 
-def list_rows(ours: list[dict[str, float]], theirs: list[dict[str, dict[str, float]]], name: str) -> Iterator[tuple[str, ...]]:
+def list_rows(
+    ours: list[dict[str, float]], theirs: list[dict[str, dict[str, float]]], name: str
+) -> Iterator[tuple[str, ...]]:
     """Yields figure, our median, the best peer with its median, the ratio, what must hold, and pass, FAIL or "-"."""
     for figure, (least, most) in BOUNDS.items():
         own = [values[figure] for values in ours if figure in values]
         other = {
-            peer: median([turn[peer][AS.get(figure, figure)] for turn in theirs if AS.get(figure, figure) in turn.get(peer, {})])
+            peer: median(
+                [turn[peer][AS.get(figure, figure)] for turn in theirs if AS.get(figure, figure) in turn.get(peer, {})]
+            )
             for peer in sorted({peer for turn in theirs for peer in turn})
             if any(AS.get(figure, figure) in turn.get(peer, {}) for turn in theirs)
         }
@@ -157,7 +174,14 @@ def list_rows(ours: list[dict[str, float]], theirs: list[dict[str, dict[str, flo
             best = choose(other, key=lambda peer: other[peer])
             ratio = median(own) / other[best] if own else 0.0
             held = f">= {least}" if most > 2 else f"{least} to {most}"
-            yield figure, shown, f"{best} {other[best]:.4g}", f"{ratio:.3f}", held, "pass" if least <= ratio <= most else "FAIL"
+            yield (
+                figure,
+                shown,
+                f"{best} {other[best]:.4g}",
+                f"{ratio:.3f}",
+                held,
+                "pass" if least <= ratio <= most else "FAIL",
+            )
         else:
             yield figure, shown, "no peer", "", "", "-" if own else "FAIL"
         if figure in LEAST and "H200" in name and own:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import builders
 import fake_cuda
 from native import linked
 from steelyard.measure import build
@@ -40,6 +41,8 @@ DEVICE = [
     ("device.transfer", "kernel=between_both_ways bytes=100001 device=1 peer=0"),
     ("device.transfer", "kernel=to_all bytes=100001"),
     ("device.transfer", "kernel=from_all bytes=100001"),
+    ("device.collectives", "kernel=all_reduce message_bytes=40000"),
+    ("device.collectives", "kernel=alltoall message_bytes=40000"),
     *(("device.peak", f"kernel=vector precision={precision} steps=64") for precision in ("double", "single")),
     ("device.peak", "kernel=library order=64"),
 ]  # fmt: skip
@@ -110,31 +113,56 @@ def test_one_text_of_a_node_kernel_is_right_behind_every_door(
 # --------------------------------------------------------------------------- planted times
 
 
-def test_planted_times_come_out_by_the_clock_of_the_device(programs: dict[str, Path], tmp_path: Path) -> None:
-    planted = fake_cuda.environment(tmp_path, skip=1, kernel=3e-4, graph=2e-6, copy=4e9)
-    expected = {
-        ("device.stream", "kernel=triad elements=20000"): 3e-4,
-        ("device.stream", "kernel=read elements=20000 precision=single"): 3e-4,
-        ("device.latency", "bytes=65536"): 3e-4,
-        ("device.peak", "kernel=vector precision=single steps=64"): 3e-4,
-        ("device.launch", "kernel=queued"): 3e-4,
-        ("device.launch", "kernel=waited"): 3e-4,
-        ("device.launch", "kernel=graph"): 64 * 2e-6,
-        ("device.transfer", "kernel=to_device bytes=4000000"): 1e-3,
-        ("device.transfer", "kernel=from_device bytes=400000 memory=pageable"): 1e-4,
-    }
-    for (name, words), seconds in expected.items():
-        (answer,) = ask(programs[name], planted, [f"{words} door=cuda"])
-        own = answer["surroundings"]["details"]["device_seconds"][-len(answer["samples"]) :]
-        assert median(own) == pytest.approx(seconds, rel=1e-3), (name, words)
-        # The host waits for the device: its time is no shorter, but for what it spends on the wait itself.
-        assert median(answer["samples"]) > 0.99 * seconds, (name, words)
+# What is planted, and the figure that must come out: benchmark, words, metric, value. A kernel takes 0.3 ms, one of a graph 2 µs.
+KERNEL, GRAPH, COPY = 3e-4, 2e-6, 4e9
+ARRAYS = {"copy": 2, "scale": 2, "add": 3, "triad": 3, "read": 1, "write": 1}
+PLANTED = [
+    *(
+        ("device.stream", f"kernel={kernel} precision={precision} elements={n}", "bandwidth", arrays * size * n / KERNEL)
+        for kernel, arrays in ARRAYS.items()
+        for precision, size in (("double", 8), ("single", 4))
+        for n in (20480, 131072)
+    ),
+    *(("device.latency", f"bytes={size} steps=512", "latency", KERNEL / 512) for size in (4096, 65536, 1 << 20)),
+    *(
+        ("device.peak", f"kernel=vector precision={precision} steps=64", "flops", 2 * 8 * 64 * 4 * 2048 / KERNEL)
+        for precision in ("double", "single")
+    ),
+    ("device.peak", "kernel=library order=64", "flops", 2 * 64**3 / KERNEL),
+    ("device.launch", "kernel=queued", "time", KERNEL),
+    ("device.launch", "kernel=waited", "time", KERNEL),
+    ("device.launch", "kernel=graph", "time", GRAPH),
+    *(
+        ("device.transfer", f"kernel={kernel} memory={memory} bytes=4000000", "bandwidth", factor * COPY)
+        for kernel, factor in (("to_device", 1), ("from_device", 1), ("both_ways", 2))
+        for memory in ("pinned", "pageable")
+    ),
+    ("device.transfer", "kernel=between bytes=4000000", "bandwidth", COPY),
+    ("device.transfer", "kernel=between bytes=4000000 peer=1", "bandwidth", COPY),
+    ("device.transfer", "kernel=between_both_ways bytes=4000000 peer=1", "bandwidth", 2 * COPY),
+]  # fmt: skip
+
+
+def test_planted_figures_come_out_by_the_clock_of_the_device(programs: dict[str, Path], tmp_path: Path) -> None:
+    assert len(PLANTED) >= 40
+    planted = fake_cuda.environment(tmp_path, skip=1, devices=2, kernel=KERNEL, graph=GRAPH, copy=COPY)
+    benchmarks = catalogue.find()
+    for name in sorted({name for name, *_ in PLANTED}):
+        asked = [one[1:] for one in PLANTED if one[0] == name]
+        answers = ask(programs[name], planted, [f"{words} door=cuda" for words, *_ in asked])
+        for (words, metric, value), answer in zip(asked, answers, strict=True):
+            own = answer["surroundings"]["details"]["device_seconds"][-len(answer["samples"]) :]
+            (of_time,) = [m for m in benchmarks[name].metrics if m.name == metric]
+            record = builders.result(name, "kernel", {}, median(own), answer["work"]).records[0]
+            assert of_time.of(median(own), record) == pytest.approx(value, rel=1e-3), (name, words)
+            # The host waits for the device: its time is no shorter, but for what it spends on the wait itself.
+            assert median(answer["samples"]) > 0.99 * median(own), (name, words)
 
 
 @pytest.mark.long
 def test_the_slow_one_of_eight_devices_is_named(tmp_path: Path) -> None:
-    planted = fake_cuda.environment(tmp_path, devices=8, copy=4e9, kernel=4e-3, graph=1e-4, slow="5:1.25", skip=1)
-    words = ["run", "--only", "device", "--set", "bytes=4000000", "--set", "elements=20000", "--set", "steps=64"]
+    planted = fake_cuda.environment(tmp_path, devices=8, copy=1e9, slow="5:1.25")
+    words = ["run", "--only", "device.transfer", "--set", "bytes=4000000"]
     given = {**os.environ, **planted}
     done = subprocess.run(
         [STEELYARD, *words, "--budget", "120s", "--runs", tmp_path / "runs"],
@@ -164,6 +192,24 @@ def test_a_call_that_fails_ends_in_a_sentence_and_the_next_case_goes_on(
     said = r"failed to .*: a kernel failed \(error 719\)|failed to find the kernel|cannot compile this kernel"
     for answer in answers:
         assert re.match(f"the CUDA device '.*' ({said})", answer["error"]), answer["error"]
+
+
+def test_collective_operations_end_in_a_sentence_and_count_as_nccl_tests_does(
+    programs: dict[str, Path], tmp_path: Path
+) -> None:
+    program, line = programs["device.collectives"], "kernel=all_reduce message_bytes=4000000 door=cuda"
+    given = fake_cuda.environment(tmp_path, devices=4, collective=1e-3)
+    (answer,) = ask(program, given, [line])
+    assert answer["work"] == {"bytes": 4e6, "bus_bytes": 4e6 * 2 * 3 / 4}
+    assert median(answer["samples"]) > 0.99e-3
+    for call in ("ncclCommInitAll", "ncclGroupStart", "ncclAllReduce", "ncclGroupEnd"):
+        (failed,) = ask(program, {**given, "FAKE_FAIL": f"{call}:1:2"}, [line])
+        assert failed["error"] == "NCCL failed: unhandled system error (error 2)"
+    (lacking,) = ask(program, {**given, "STEELYARD_NCCL": "/nonexistent.so"}, [line])
+    assert "pip install nvidia-nccl-cu12" in lacking["error"]
+    (few, many) = ask(program, given, [f"{line} devices=1", f"{line} devices=5"])
+    assert few["error"] == "devices='1' must be from 2 to 4, the devices of this machine"
+    assert many["error"] == "devices='5' must be from 2 to 4, the devices of this machine"
 
 
 def test_what_is_lacking_is_named_with_what_helps(programs: dict[str, Path], tmp_path: Path) -> None:
@@ -274,7 +320,9 @@ def test_nvidias_compiler_accepts_every_kernel(capability: int, programs: dict[s
     real = fake_cuda.environment(tmp_path, capability=capability, kernel=1e-6) | {"STEELYARD_NVRTC": str(compiler)}
     asked = [(f"node.{kernel}", f"mode=cuda {words}") for kernel, words in NODE.items()]
     asked += [
-        (name, f"{words} door=cuda") for name, words in DEVICE if "transfer" not in name and "library" not in words
+        (name, f"{words} door=cuda")
+        for name, words in DEVICE
+        if "transfer" not in name and "collectives" not in name and "library" not in words
     ]
     short = [f"kernel={words.split()[0]} precision={words.split()[1]}" for words in SHORT_FORMATS]
     asked += [("device.peak", f"{words} door=cuda") for words in short if capability > 80 or "fp8" not in words]
@@ -289,7 +337,7 @@ def test_amds_compiler_accepts_every_kernel(programs: dict[str, Path], tmp_path:
     for kernel, words in NODE.items():
         ask(programs[f"node.{kernel}"], given, [f"mode=hip {words}"])
     for name, words in DEVICE:
-        if "library" not in words and "transfer" not in name:
+        if "library" not in words and name not in ("device.transfer", "device.collectives"):
             ask(programs[name], given, [f"{words} door=hip"])
     texts = {path.read_text() for path in tmp_path.glob("fake*.txt")}
     assert len(texts) > 20

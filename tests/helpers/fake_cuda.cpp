@@ -4,7 +4,8 @@
 // barriers hold. The environment says how the device is and how it fails:
 //   FAKE_DEVICES, FAKE_NAME, FAKE_CAPABILITY ("90"), FAKE_UNITS, FAKE_MEMORY (bytes), FAKE_BUS
 //   FAKE_KERNEL (seconds of a kernel; it is then not executed), FAKE_GRAPH (the same within a graph), FAKE_COPY
-//   (bytes/s), FAKE_SLOW ("3:1.3": device 3 takes 1.3 times as long), FAKE_APART (devices reach each other by the host)
+//   (bytes/s), FAKE_SLOW ("3:1.3": device 3 takes 1.3 times as long), FAKE_APART (devices reach each other by the host),
+//   FAKE_COLLECTIVE (seconds of a call of NCCL for each device),
 //   FAKE_FAIL ("cuMemAlloc_v2:2:1": from its second call on, error 1), FAKE_HANG (the name of a function)
 #include <dlfcn.h>
 #include <ucontext.h>
@@ -369,6 +370,51 @@ int cublasGemmEx(void*, int, int, int rows, int columns, int depth, const double
     }
   of_library->use(std::stod(told("FAKE_KERNEL", "0")));
   return called("cublasGemmEx");
+}
+
+// The collective library: what a group of calls asks for is done when it ends. FAKE_COLLECTIVE: seconds of each.
+struct Communicator {
+  int rank, count;
+};
+struct Asked {
+  const float* out;
+  float* in;
+  std::size_t count;
+  int peer, rank;
+};
+static std::vector<Asked> sums, sends, receives;
+int ncclCommInitAll(Communicator** all, int count, const int*) {
+  for (int i = 0; i < count; ++i) all[i] = new Communicator{i, count};
+  return called("ncclCommInitAll");
+}
+int ncclCommDestroy(Communicator* one) { return delete one, 0; }
+const char* ncclGetErrorString(int) { return "unhandled system error"; }
+int ncclGroupStart() { return called("ncclGroupStart"); }
+static int ask(std::vector<Asked>& where, Asked what, Stream* stream, const char* name) {
+  where.push_back(what);
+  stream->use(std::stod(told("FAKE_COLLECTIVE", "0")));
+  return called(name);
+}
+int ncclAllReduce(const float* out, float* in, std::size_t count, int, int, Communicator* one, Stream* stream) {
+  return ask(sums, {out, in, count, 0, one->rank}, stream, "ncclAllReduce");
+}
+int ncclSend(const float* out, std::size_t count, int, int peer, Communicator* one, Stream* stream) {
+  return ask(sends, {out, nullptr, count, peer, one->rank}, stream, "ncclSend");
+}
+int ncclRecv(float* in, std::size_t count, int, int peer, Communicator* one, Stream* stream) {
+  return ask(receives, {nullptr, in, count, peer, one->rank}, stream, "ncclRecv");
+}
+int ncclGroupEnd() {
+  for (std::size_t i = 0; !sums.empty() && i < sums[0].count; ++i) {
+    float all = 0;
+    for (const Asked& one : sums) all += one.out[i];
+    for (const Asked& one : sums) one.in[i] = all;
+  }
+  for (const Asked& to : receives)
+    for (const Asked& from : sends)
+      if (from.rank == to.peer && from.peer == to.rank) std::memcpy(to.in, from.out, to.count * sizeof(float));
+  sums.clear(), sends.clear(), receives.clear();
+  return called("ncclGroupEnd");
 }
 
 #define ALSO(hip, cuda) __attribute__((alias(#cuda))) decltype(cuda) hip;

@@ -23,6 +23,7 @@ from steelyard.model import Cache, Machine
 sys.path.insert(0, str(ROOT / "bench"))
 
 import contenders
+import device_peers
 import elements
 import hpcc
 import imb
@@ -864,3 +865,54 @@ def test_lammps_gets_a_lattice_whose_particles_have_no_momentum_and_the_temperat
     assert len(atoms.split("\n\n")[1].splitlines()) == len(moving) == 108
     assert [sum(v) for v in zip(*moving, strict=True)] == pytest.approx([0, 0, 0], abs=1e-12)
     assert sum(x * x for v in moving for x in v) / (3 * 107) == pytest.approx(0.72, rel=1e-12)
+
+
+# --------------------------------------------------------------------------- devices
+
+
+def rows_of(
+    ours: list[dict[str, float]], theirs: list[dict[str, dict[str, float]]], name: str = ""
+) -> dict[str, list[str]]:
+    """Of each figure: what its rows end with."""
+    found: dict[str, list[str]] = {}
+    for row in device_peers.list_rows(ours, theirs, name):
+        found.setdefault(row[0], []).append(row[-1])
+    return found
+
+
+def test_a_device_is_compared_with_the_best_peer_and_with_itself() -> None:
+    ours = [{"triad": 4.1e12, "launch": 2.4e-6, "double_units": 6e13}, {"triad": 4.3e12, "launch": 2.41e-6}]
+    theirs = [{"cupy": {"triad": 4.2e12, "double": 6.1e13}, "plain": {"triad": 4.28e12, "launch": 2.7e-6}}]
+    found = rows_of(ours, theirs, "NVIDIA H200")
+    assert found["triad"] == ["pass", "pass", "FAIL"]  # 4.2 of 4.28 TB/s; at least 4.2 TB/s; two runs 5 % apart
+    assert found["launch"] == ["FAIL", "pass"]  # 11 % below the peer
+    assert found["double_units"] == ["pass"]  # beside the product of cuBLAS
+    assert found["half"] == ["FAIL"]  # ours is missing
+    assert rows_of([{"half": 7e14}], [{}])["half"] == ["-"]  # no peer
+    assert rows_of([{"to_device": 5e10}], [{"cupy": {"to_device": 5.2e10}}])["to_device"] == ["FAIL"]
+
+
+def test_every_figure_of_a_device_has_a_bound_and_is_a_case_of_a_quick_run() -> None:
+    from steelyard.measure.plan import EFFORTS, catalogue
+    from steelyard.model import Device
+
+    assert device_peers.BOUNDS.keys() == device_peers.OURS.keys()
+    facts = {"compiler": "nvrtc", "library": "cublas", "capability": "9.0", "last_cache": 62914560}
+    h200 = Device(0, "NVIDIA H200", "GPU", 150109880320, False, door="cuda", facts=facts)
+    where, found = builders.machine(devices=(h200,)), catalogue.find()
+    for benchmark, kernel, metric, parameters in device_peers.OURS.values():
+        values: dict[str, set[Any]] = {}
+        for block in found[benchmark].axes(where, EFFORTS["quick"]):
+            if kernel in block.values["kernel"]:
+                for name, of_axis in block.values.items():
+                    values.setdefault(name, set()).update(of_axis)
+        assert all(value in values[name] for name, value in parameters.items()), (benchmark, kernel, parameters)
+        assert metric in {one.name for one in found[benchmark].metrics}
+
+
+def test_the_script_for_devices_is_right_in_its_form() -> None:
+    script = ROOT / "bench" / "device.sh"
+    assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
+    answer = subprocess.run(["bash", script], capture_output=True, text=True, check=False)
+    assert answer.returncode != 0
+    assert "folder with the wheels" in answer.stderr

@@ -200,6 +200,7 @@ _WORST: Mapping[str, Scalar] = {"L": 1, "alpha": 1.0, "accumulators": 1}
 _DOUBLE: Mapping[str, Scalar] = {"precision": "double"}
 _HALF: Mapping[str, Scalar] = {"precision": "half"}
 _PINNED: Mapping[str, Scalar] = {"memory": "pinned"}
+_SUM: Mapping[str, Scalar] = {"operation": "sum", "place": "out of place", "precision": "float", "nodes": 1}
 _NODE: Mapping[str, Scalar] = {"unit": "node"}
 
 
@@ -256,6 +257,9 @@ QUANTITIES = (
         Pick(benchmark="device.transfer", metric="bandwidth", kernel="to_device", where=_PINNED, most=("bytes",)),)),
     Quantity(name="from_device", title="Copies from a device", picks=(
         Pick(benchmark="device.transfer", metric="bandwidth", kernel="from_device", where=_PINNED, most=("bytes",)),)),
+    Quantity(name="device_sum", title="Sum over the devices of a node, bandwidth of a link", picks=(
+        Pick(benchmark="device.collectives", metric="bus_bandwidth", kernel="all_reduce", most=("message_bytes",)),
+        Pick(benchmark="nccl_tests.all_reduce", metric="bus_bandwidth", where=_SUM, most=("message_bytes",)))),
     Quantity(name="sheet_peak", title="Arithmetic peak (data sheet)", grows=True, picks=(
         Pick(benchmark=MACHINE, metric="flops", where=_NODE),)),
     Quantity(name="sheet_bandwidth", title="Memory bandwidth (data sheet)", grows=True, picks=(
@@ -264,7 +268,7 @@ QUANTITIES = (
 
 
 OF_DEVICES = frozenset(
-    one.name for one in QUANTITIES if all(pick.benchmark.startswith("device.") for pick in one.picks)
+    one.name for one in QUANTITIES if any(pick.benchmark.startswith("device.") for pick in one.picks)
 )
 GROWING = frozenset(one.name for one in QUANTITIES if one.grows)  # a machine of twice the size has twice as much
 

@@ -6,6 +6,8 @@ from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Machine
 
+_TOOLS = (("STEELYARD_NVRTC", "compiler"), ("STEELYARD_CUBLAS", "library"))
+
 
 def environment(machine: Machine) -> dict[str, str]:
     """The process's environment: the user's own, how much memory it may use, and the nodes of the main memory."""
@@ -14,7 +16,10 @@ def environment(machine: Machine) -> dict[str, str]:
     tools = {
         variable: str(device.facts[fact])
         for device in machine.devices
-        for variable, fact in (("STEELYARD_NVRTC", "compiler"), ("STEELYARD_CUBLAS", "library"))
+        for variable, fact in (
+            *_TOOLS,
+            ("STEELYARD_NCCL" if device.door == "cuda" else "STEELYARD_RCCL", "collectives"),
+        )
         if device.facts.get(fact)
     }
     return {**tools, **os.environ, **ours}

@@ -98,8 +98,10 @@ def find_devices() -> tuple[Device, ...]:
     tools: dict[str, Scalar] = {
         "compiler": nvrtc,
         "library": find_of_nvidia("STEELYARD_CUBLAS", "libcublas") if cuda else "",
+        "collectives": find_of_nvidia("STEELYARD_NCCL", "libnccl") if cuda else "",
     }
-    found = [replace(d, facts={**d.facts, **tools}) if d.door == "cuda" else d for d in found]
+    rccl: dict[str, Scalar] = {"collectives": os.environ.get("STEELYARD_RCCL") or _find_library(r"librccl\.so") or ""}
+    found = [replace(d, facts={**d.facts, **(tools if d.door == "cuda" else rccl)}) for d in found]
     by_opencl = _answer("opencl", name) if (name := library()) else []
     usable = {d.bus for d in found if d.door != "cuda" or nvrtc}
     # Without a compiler OpenCL leads to a device, and the driver still describes it.

@@ -3,6 +3,7 @@
 // Both have the same functions with the same arguments under two families of names, but for those that `Driver` calls
 // by one name alone. Their kernels are compiled as C++ after a head that gives the words of OpenCL C a meaning.
 #include <map>
+#include <set>
 
 #include "accelerator.h"
 #include "vendor_library.h"
@@ -185,10 +186,14 @@ class Driver final : public Device {
     return value;
   }
   void must(int code, const std::string& what) const {
-    if (code != 0) throw CaseError(join({named(), " failed ", what, ": ", driver_error(code)}));
+    if (code == 0) return;
+    failed_ = true;
+    throw CaseError(join({named(), " failed ", what, ": ", driver_error(code)}));
   }
 
   static thread_local const Driver* current_;
+  static std::set<int> staying_;  // devices whose contexts stay
+  mutable bool failed_ = false;
   const bool cuda_;
   const VendorLibrary& library_;
   int device_ = 0;
@@ -198,6 +203,7 @@ class Driver final : public Device {
   std::map<std::string, Handle> kernels_;
 };
 thread_local const Driver* Driver::current_ = nullptr;
+std::set<int> Driver::staying_;
 
 [[gnu::cold]] Driver::Driver(bool cuda, std::size_t number) : cuda_(cuda), library_(driver_of(cuda)) {
   language = cuda ? "CUDA" : "HIP";
@@ -224,6 +230,8 @@ thread_local const Driver* Driver::current_ = nullptr;
     capability = 10 * attribute(cuda_major_version) + attribute(cuda_minor_version);
     target_ = join({"sm_", capability});
     must(library_.call("cuDevicePrimaryCtxRetain", &context_, device_), "to be opened");
+    // It stays from case to case, because a new one takes some tenths of a second. A failure ends it.
+    if (staying_.insert(device_).second) library_.call("cuDevicePrimaryCtxRetain", &context_, device_);
   } else {
     must(library_.call("hipSetDevice", device_), "to be opened");
   }
@@ -237,6 +245,7 @@ Driver::~Driver() {
   for (Handle stream : streams_)
     if (stream) call(drop_stream, stream);
   if (cuda_) library_.call("cuDevicePrimaryCtxRelease_v2", device_);
+  if (cuda_ && failed_ && staying_.erase(device_) > 0) library_.call("cuDevicePrimaryCtxRelease_v2", device_);
   current_ = nullptr;
 }
 

@@ -51,7 +51,12 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     return (
         Axes({"kernel": ALONE, "ranks": ranks}, sampling, 0.02),
         Axes(
-            {"kernel": moved, "ranks": ranks, "integers": INTEGERS}, sampling, 0.02, bounds={"integers": (0, GREATEST)}
+            {"kernel": moved, "ranks": ranks, "integers": INTEGERS},
+            sampling,
+            0.02,
+            choices={"buffers": ("host", "device")},
+            bounds={"integers": (0, GREATEST)},
+            further=("buffers",),
         ),
     )
 
