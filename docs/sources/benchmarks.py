@@ -12,7 +12,7 @@ from steelyard.model.units import binary_size, duration
 MOST_VALUES = 12  # longest list of values of an axis; a longer one is shown by its ends and its count
 EXAMPLE = "two sockets of four cores, each with a 32 MiB third-level cache and 32 GiB of memory; transparent huge pages"
 
-GPU = "; a GPU of NVIDIA with its compiler and cuBLAS"
+GPUS = {1: "; a GPU of NVIDIA with its compiler and cuBLAS", 2: "; two GPUs of NVIDIA with its compiler and NCCL"}
 
 
 def example_machine() -> Machine:
@@ -32,16 +32,17 @@ def example_machine() -> Machine:
     )  # fmt: skip
 
 
-def _add_gpu(machine: Machine) -> Machine:
-    """Returns the machine with a GPU, for the benchmarks of devices."""
+def _add_gpus(machine: Machine, count: int) -> Machine:
+    """Returns the machine with GPUs, for the benchmarks of devices."""
     facts: dict[str, Scalar] = {
         "capability": "9.0",
         "compiler": "example",
         "library": "example",
+        "collectives": "example",
         "last_cache": 50 << 20,
     }
-    gpu = Device(0, "example", "GPU", 80 << 30, False, door="cuda", facts=facts)
-    return replace(machine, devices=(gpu,))
+    gpus = (Device(n, "example", "GPU", 80 << 30, False, door="cuda", facts=facts) for n in range(count))
+    return replace(machine, devices=tuple(gpus))
 
 
 def index(benchmarks: Mapping[str, Benchmark], note: str) -> str:
@@ -55,7 +56,8 @@ def index(benchmarks: Mapping[str, Benchmark], note: str) -> str:
 def page(b: Benchmark, note: str) -> str:
     """Returns the page of a benchmark."""
     of_devices = b.name.startswith("device.")
-    machine = _add_gpu(example_machine()) if of_devices else example_machine()
+    gpus = 2 if b.name == "device.collectives" else 1
+    machine = _add_gpus(example_machine(), gpus) if of_devices else example_machine()
     parameters = _merged(b.axes(machine, plan.EFFORTS["full"]))
     return "\n".join(
         [
@@ -70,7 +72,7 @@ def page(b: Benchmark, note: str) -> str:
                 ("metric", "unit", "better", "meaning"),
                 [(f"`{m.name}`", m.unit, m.better, m.title) for m in b.metrics],
             ),
-            f"## Cases\n\nThe presets plan these cases on an example machine ({EXAMPLE}{GPU if of_devices else ''}):\n",
+            f"## Cases\n\nThe presets plan these cases on an example machine ({EXAMPLE}{GPUS[gpus] if of_devices else ''}):\n",
             table(
                 ("preset", "cases", "launches", "expected time"),
                 [_cases(b, machine, p) for p in plan.EFFORTS],

@@ -4,9 +4,9 @@
 // barriers hold. The environment says how the device is and how it fails:
 //   FAKE_DEVICES, FAKE_NAME, FAKE_CAPABILITY ("90"), FAKE_UNITS, FAKE_MEMORY (bytes), FAKE_BUS
 //   FAKE_KERNEL (seconds of a kernel; it is then not executed), FAKE_GRAPH (the same within a graph), FAKE_COPY
-//   (bytes/s), FAKE_SLOW ("3:1.3": device 3 takes 1.3 times as long), FAKE_APART (devices reach each other by the host),
-//   FAKE_COLLECTIVE (seconds of a call of NCCL for each device),
-//   FAKE_FAIL ("cuMemAlloc_v2:2:1": from its second call on, error 1), FAKE_HANG (the name of a function)
+//   (bytes/s), FAKE_SLOW ("3:1.3": device 3 takes 1.3 times as long), FAKE_APART (devices reach each other by the
+//   host), FAKE_COLLECTIVE (seconds of a call of NCCL for each device), FAKE_FAIL ("cuMemAlloc_v2:2:1": from its second
+//   call on, error 1), FAKE_HANG (the name of a function)
 #include <dlfcn.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -370,6 +370,47 @@ int cublasGemmEx(void*, int, int, int rows, int columns, int depth, const double
     }
   of_library->use(std::stod(told("FAKE_KERNEL", "0")));
   return called("cublasGemmEx");
+}
+
+// The library for short numbers: the product of ones and zeros of 8 bits, the first factor transposed, as bfloat16.
+struct Layout {
+  int type;
+  std::uint64_t rows;
+};
+int cublasLtCreate(void** handle) { return *handle = &recorded, called("cublasLtCreate"); }
+int cublasLtDestroy(void*) { return 0; }
+int cublasLtMatmulDescCreate(int** of, int compute, int scale) {
+  return *of = new int(0), compute == 68 && scale == 0 ? called("cublasLtMatmulDescCreate") : 15;
+}
+int cublasLtMatmulDescSetAttribute(int* of, int what, const void* value, std::size_t) {
+  return *of |= what == 3 ? *static_cast<const std::int32_t*>(value) : 0, called("cublasLtMatmulDescSetAttribute");
+}
+int cublasLtMatmulDescDestroy(int* of) { return delete of, 0; }
+int cublasLtMatrixLayoutCreate(Layout** of, int type, std::uint64_t rows, std::uint64_t, std::int64_t) {
+  return *of = new Layout{type, rows}, called("cublasLtMatrixLayoutCreate");
+}
+int cublasLtMatrixLayoutDestroy(Layout* of) { return delete of, 0; }
+int cublasLtMatmulPreferenceCreate(void** of) { return *of = &recorded, called("cublasLtMatmulPreferenceCreate"); }
+int cublasLtMatmulPreferenceSetAttribute(void*, int what, const void*, std::size_t) { return what == 1 ? 0 : 7; }
+int cublasLtMatmulPreferenceDestroy(void*) { return 0; }
+int cublasLtMatmulAlgoGetHeuristic(void*, int* of, Layout* a, Layout*, Layout*, Layout* d, void*, int, void*,
+                                   int* count) {
+  return *count = *of == 1 && a->type == 28 && d->type == 14, called("cublasLtMatmulAlgoGetHeuristic");
+}
+int cublasLtMatmul(void*, int*, const float*, const unsigned char* a, Layout* of_a, const unsigned char* b, Layout*,
+                   const float*, const void*, Layout*, unsigned short* d, Layout*, const void*, void*, std::size_t,
+                   Stream* stream) {
+  const std::uint64_t n = of_a->rows;
+  for (std::uint64_t j = 0; j < n; ++j)
+    for (std::uint64_t i = 0; i < n; ++i) {
+      float sum = 0;
+      for (std::uint64_t k = 0; k < n; ++k) sum += static_cast<float>((a[k + i * n] == 0x38) * (b[k + j * n] == 0x38));
+      std::uint32_t bits;
+      std::memcpy(&bits, &sum, 4);
+      d[i + j * n] = static_cast<unsigned short>(bits >> 16);
+    }
+  stream->use(std::stod(told("FAKE_KERNEL", "0")));
+  return called("cublasLtMatmul");
 }
 
 // The collective library: what a group of calls asks for is done when it ends. FAKE_COLLECTIVE: seconds of each.

@@ -30,7 +30,6 @@ class VendorLibrary {
     if (!found) throw CaseError(join({"a library of this machine lacks the function ", name}));
     return reinterpret_cast<Answer (*)(Arguments...)>(found)(arguments...);
   }
-  bool has(const char* name) const { return dlsym(library_, name) != nullptr; }
 
  private:
   void* library_ = nullptr;

@@ -35,7 +35,8 @@ class Collective {
         block_(p.count("message_bytes", std::size_t{1} << 26) / sizeof(float) / std::max<std::size_t>(1, devices_)),
         count_(block_ * devices_) {
     p.count("device", 0);
-    if (team.size() != 1) throw CaseError(join({"threads='", team.size(), "' must be 1: the devices alone communicate"}));
+    if (team.size() != 1)
+      throw CaseError(join({"threads='", team.size(), "' must be 1: the devices alone communicate"}));
     const std::size_t known = accelerator::count_devices(door_);
     if (devices_ < 2 || devices_ > known)
       throw CaseError(join({"devices='", devices_, "' must be from 2 to ", known, ", the devices of this machine"}));
@@ -83,12 +84,7 @@ class Collective {
     }
     return {wrong == 0, join({wrong, " of ", count_ * devices_, " numbers are wrong"})};
   }
-  std::string details() const {
-    return json::Object()
-        .add("device", json::text(each_.front()->device->name))
-        .add("devices", static_cast<double>(devices_))
-        .str();
-  }
+  std::string details() const { return json::Object().add("device", json::text(each_.front()->device->name)).str(); }
 
  private:
   struct One {

@@ -51,17 +51,6 @@ metrics = (
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
     """Returns the bandwidth of each link against the size, for both operations."""
-    lines = tuple(
-        line
-        for kernel in ("all_reduce", "alltoall")
-        for line in against(
-            "message_bytes",
-            "bus_bandwidth",
-            [r for r in results if r.kernel == kernel],
-            names=("door", "devices"),
-            label=kernel,
-        )
-    )
     return (
         Figure(
             name="device-collectives",
@@ -69,7 +58,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             kind="lines",
             x=Axis("size", "B", log=True),
             y=Axis("bandwidth of each link", "B/s", log=True),
-            series=lines,
+            series=against("message_bytes", "bus_bandwidth", results, names=("kernel", "door", "devices")),
             caption="The right end shows the links. Small sizes show the time until all devices have begun.",
         ),
     )

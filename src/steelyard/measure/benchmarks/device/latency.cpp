@@ -78,9 +78,7 @@ class Chase : public OnDevice {
   std::size_t usual_steps() const {
     return lines_ <= 2048 ? std::clamp<std::size_t>(512 * lines_, 1 << 15, 1 << 19) : 1 << 15;
   }
-  void follow() {
-    device->run("follow", 0, 1, 1, ring_.handle(), place_.handle(), static_cast<std::uint32_t>(steps_));
-  }
+  void follow() { device->run("follow", 0, 1, 1, ring_.handle(), place_.handle(), static_cast<std::uint32_t>(steps_)); }
   // What stands in a line for another one: its address, or its number in words.
   std::uint64_t place_of(std::size_t which) const {
     return device->language == "OpenCL" ? which * words

@@ -2,7 +2,7 @@
 
 The kernel "vector" runs eight independent chains of fused multiplications and additions in each work item, in double, single
 and, on NVIDIA's devices, in two short precisions. "matrix" uses NVIDIA's matrix units with products of small matrices.
-"library" is the product of two large matrices by cuBLAS, if that is on the machine.
+"library" is the product of two large matrices by cuBLAS (cuBLASLt for numbers of 8 bits), if that is on the machine.
 
 Reading: No kernel computes faster than "vector" without matrix units. Their peak is for programs that a library or a compiler
 brings to these units. The product of the library is what a program reaches that calls it.
@@ -45,7 +45,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         if units := tuple(name for name, first in UNITS_FROM.items() if newest >= first):
             kinds.append({"kernel": ("matrix",), "precision": units})
         if all(d.facts.get("library") for d in devices):
-            kinds.append({"kernel": ("library",), "precision": LIBRARY, "order": (8192,)})
+            of_library = (*LIBRARY, "fp8") if newest >= UNITS_FROM["fp8"] else LIBRARY
+            kinds.append({"kernel": ("library",), "precision": of_library, "order": (8192,)})
         blocks += [block(devices, sampling_of(effort, 0.15, 0.5), 0.4, values, precision=WORDS) for values in kinds]
     return tuple(blocks)
 

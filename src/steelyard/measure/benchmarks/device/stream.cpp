@@ -66,8 +66,9 @@ class Stream : public OnDevice {
         b_(*device, elements_ * real_),
         c_(*device, elements_ * real_) {
     const Body& body = bodies[which];
-    device->build(join({"#define REAL ", real_ == 8 ? "double" : "float", "\n#define GROUP ", group_, "\n#define EACH ",
-                        each_, "\n#define DEEP ", deep, "\n#define BODY ", body.body, "\n#define RIGHT ", body.right, "\n", program}));
+    device->build(
+        join({"#define REAL ", real_ == 8 ? "double" : "float", "\n#define GROUP ", group_, "\n#define EACH ", each_,
+              "\n#define DEEP ", deep, "\n#define BODY ", body.body, "\n#define RIGHT ", body.right, "\n", program}));
     device->run("fill", 0, elements_, group_, a_.handle(), b_.handle(), c_.handle());
     device->finish();
   }

@@ -8,7 +8,9 @@ enum class Way { there, back, both };
 
 namespace {
 
-char pattern(std::size_t i, int key) { return key ? static_cast<char>((i / 64 + i) * 7 + static_cast<unsigned>(key)) : '\0'; }
+char pattern(std::size_t i, int key) {
+  return key ? static_cast<char>((i / 64 + i) * 7 + static_cast<unsigned>(key)) : '\0';
+}
 void fill(char* memory, std::size_t bytes, int key) {
   for (std::size_t i = 0; i < bytes; ++i) memory[i] = pattern(i, key);
 }
@@ -75,9 +77,7 @@ class Transfer : public OnDevice {
   }
 
  private:
-  char* host() {
-    return pinned_ ? static_cast<char*>(device->pin(bytes_)) : new char[bytes_];
-  }
+  char* host() { return pinned_ ? static_cast<char*>(device->pin(bytes_)) : new char[bytes_]; }
   std::size_t bytes_;
   bool pinned_, corrupt_ = false;
   DeviceMemory sent_, kept_;
@@ -126,8 +126,10 @@ class Between : public OnDevice {
  private:
   std::unique_ptr<accelerator::Device> open_peer(Params& p) const {
     const std::size_t own = p.count("device", 0), other = p.count("peer", own);
-    if (device->language == "OpenCL") throw CaseError("copies between devices need the door cuda or hip: door='opencl'");
-    if (both && other == own) throw CaseError(join({"peer='", other, "' must be another device than device='", own, "'"}));
+    if (device->language == "OpenCL")
+      throw CaseError("copies between devices need the door cuda or hip: door='opencl'");
+    if (both && other == own)
+      throw CaseError(join({"peer='", other, "' must be another device than device='", own, "'"}));
     return other == own ? nullptr : accelerator::open_driver(device->language == "CUDA" ? "cuda" : "hip", other);
   }
   accelerator::Device& peer() { return other_ ? *other_ : *device; }
@@ -181,12 +183,7 @@ class Together {
     }
     return {ran_ && wrong == 0, join({wrong, " of ", bytes_ * each_.size(), " bytes are wrong"})};
   }
-  std::string details() const {
-    return json::Object()
-        .add("device", json::text(each_.front()->device->name))
-        .add("devices", static_cast<double>(each_.size()))
-        .str();
-  }
+  std::string details() const { return json::Object().add("device", json::text(each_.front()->device->name)).str(); }
 
  private:
   struct One {

@@ -14,11 +14,12 @@ inline unsigned char pattern(std::size_t offset, int sender) {
   return static_cast<unsigned char>(offset % 251 + static_cast<std::size_t>(sender) * 31 + 1);
 }
 
-// The device of this rank: the ranks of a host take its devices in turn. CaseError: there is none, or the MPI cannot send
-// its memory.
+// The device of this rank: the ranks of a host take its devices in turn. CaseError: there is none, or the MPI cannot
+// send its memory.
 accelerator::Device& device_of(const Ranks& ranks);
 
-// Memory that MPI sends from or receives into. That of a device has a copy at the host, which the others write and read.
+// Memory that MPI sends from or receives into. That of a device has a copy at the host, which the others write and
+// read.
 class MessageMemory {
  public:
   // `device` nullptr: of the host.

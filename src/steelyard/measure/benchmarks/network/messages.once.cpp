@@ -17,11 +17,11 @@ static void expect_support(bool cuda) {
   const std::vector<const char*> names =
       cuda ? std::vector{"MPIX_Query_cuda_support"} : std::vector{"MPIX_Query_rocm_support", "MPIX_Query_hip_support"};
   std::string answer = "has no function that states it";
-  for (const char* name : names)
-    if (auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name))) {
-      if (query() == 1) return;
-      answer = join({"says no (", name, ")"});
-    }
+  for (const char* name : names) {
+    auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name));
+    if (query && query() == 1) return;
+    if (query) answer = join({"says no (", name, ")"});
+  }
   throw CaseError(join({"buffers='device' needs an MPI that sends memory of ", cuda ? "CUDA" : "HIP", ", and this one ",
                         answer, ". Use another MPI. STEELYARD_DEVICE_MPI=1 tries this one, which can crash"}));
 }
@@ -34,10 +34,12 @@ accelerator::Device& device_of(const Ranks& ranks) {
     const std::string door = cuda ? "cuda" : "hip";
     const std::size_t count = accelerator::count_devices(door);
     if (count == 0)
-      throw CaseError("buffers='device': no driver of this machine (CUDA, HIP) has a device. Use reused or fresh buffers");
+      throw CaseError(
+          "buffers='device': no driver of this machine (CUDA, HIP) has a device. Use reused or fresh buffers");
     expect_support(cuda);
     accelerator::Unpinned unpinned;
-    device = accelerator::open_driver(door, static_cast<std::size_t>(ranks.place(ranks.rank()).local) % count).release();
+    device =
+        accelerator::open_driver(door, static_cast<std::size_t>(ranks.place(ranks.rank()).local) % count).release();
   }
   return *device;
 }
