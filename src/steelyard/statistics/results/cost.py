@@ -13,10 +13,8 @@ from steelyard.statistics.results.result import rests_on, used_attempts
 from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.samples.interval import Array
 
-# bandwidth is reported for.
 # The first of these that a kernel counts is its unit: an access for a latency, a byte for a bandwidth.
-# bandwidth is reported for.
-UNITS = {"accesses": "access", "messages": "message", "bytes": "byte", "flops": "flop"}
+UNITS = {"accesses": "access", "messages": "message", "launches": "start", "bytes": "byte", "flops": "flop"}
 
 # Bounds of the work of an operation: values beyond them come from a damaged record, and ratios would overflow.
 LEAST, MOST = 1e-18, 1e30
