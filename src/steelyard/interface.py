@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from glob import escape
 from importlib import import_module
 from importlib.util import find_spec
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from steelyard.errors import UsageError
@@ -28,6 +30,8 @@ Table = Literal["metrics", "samples"]
 Row = dict[str, Any]
 BESIDE = "parameter_"  # before the name of a parameter that a column of the table has already
 PACKAGES = ("pandas", "polars")  # that make data frames
+# Columns of a row that, with the parameters, name its case.
+CASE = ("run", "benchmark", "kernel")
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,18 @@ class Results:
         wanted = {name: value if isinstance(value, list | tuple | set) else [value] for name, value in chosen.items()}
         return [row for row in found if all(row.get(name) in values for name, values in wanted.items())]
 
-    def samples(self, **chosen: Any) -> list[Row]:
-        """Returns a row for each sample of the chosen cases, in the order of time: the table "samples" of `rows`."""
+    def samples(self, case: Row | None = None, **chosen: Any) -> list[Row]:
+        """Returns a row for each sample, in the order of time: the table "samples" of `rows`.
+
+        `case` is a row of `rows()`, whose samples are returned. UsageError for something else.
+        """
+        if case is not None:
+            if not isinstance(case, dict) or not case.keys() >= {*CASE}:
+                raise UsageError(
+                    f"{case!r:.80} is not a case. Give a row of rows(), or conditions such as kernel='triad'."
+                )
+            others = metric_rows(self._evaluations[-1])[0].keys() - {*CASE}
+            chosen = {name: value for name, value in case.items() if name not in others} | chosen
         return self.rows("samples", **chosen)
 
     def frame(self, table: Table = "metrics", **chosen: Any) -> Any:
@@ -89,13 +103,18 @@ class Results:
 
 def open_runs(run: "str | PathLike[str] | None" = None, runs: "str | PathLike[str]" = "runs") -> Results:
     """Opens a run by its id or folder, or all runs in a folder; without one, the newest run in `runs`. SteelyardError."""
-    if run is not None and not (Path(run) / "run.json").is_file() and (inside := records.all_runs(Path(run))):
+    name = None if run is None else fspath(run)
+    if name and not (Path(name) / "run.json").is_file() and (inside := records.all_runs(Path(name))):
         return Results(tuple(inside))
-    return Results((records.find(Path(runs), None if run is None else str(run)),))
+    path = records.find(Path(runs), name)
+    if not (path / "run.json").is_file():
+        raise UsageError(f"'{path}' is neither a run nor a folder with runs. A run has the file run.json.")
+    return Results((path,))
 
 
 def run(
-    *only: str,
+    *benchmarks: str,
+    only: str | Sequence[str] = (),
     preset: Literal["quick", "standard", "full"] = "quick",
     budget: str = "",
     runs: "str | PathLike[str]" = "runs",
@@ -103,11 +122,12 @@ def run(
 ) -> Results:
     """Measures this machine as `steelyard run` does, and returns the results. SteelyardError.
 
-    `only`: benchmarks or groups, all by default. `budget`: the length, such as "60s". `settings`: values of parameters, such as
-    threads=[1, 2].
+    `benchmarks`, or `only`: benchmarks or groups, all by default. `budget`: the length, such as "60s". `settings`: values of
+    parameters, such as threads=[1, 2].
     """
     words = ["run", "--quiet", "--preset", preset, "--runs", str(runs), *(["--budget", budget] if budget else [])]
-    words += [word for name in only for word in ("--only", name)]
+    chosen = (*benchmarks, *([only] if isinstance(only, str) else only))
+    words += [word for name in chosen for word in ("--only", name)]
     for name, value in settings.items():
         values = value if isinstance(value, list | tuple | set) else [value]
         words += ["--set", f"{name}={','.join(map(str, values))}"]
@@ -116,10 +136,29 @@ def run(
     return Results(tuple(path for path in records.all_runs(Path(runs)) if path not in before))
 
 
-def comparison(*sides: "str | PathLike[str]") -> Row:
-    """Compares runs, groups of runs or published systems, and returns what `steelyard compare --json` prints. SteelyardError."""
-    answer: Row = json.loads(_call(["compare", "--json", *map(str, sides)]))
+def compare_runs(*sides: "Results | str | PathLike[str]") -> Row:
+    """Compares runs, groups of runs or published systems, and returns what `steelyard compare --json` prints. SteelyardError.
+
+    Results of several runs are one side each, as --group makes it.
+    """
+    words: list[str] = []
+    for number, side in enumerate(sides, 1):
+        if isinstance(side, Results) and len(side) > 1:
+            words += ["--group", f"side {number}={','.join(escape(str(path)) for path in side.paths)}"]
+            words += ["--baseline", "side 1"] if number == 1 else []  # groups would stand behind the others
+        else:
+            words.append(str(side.paths[0]) if isinstance(side, Results) else fspath(side))
+    answer: Row = json.loads(_call(["compare", "--json", *words]))
     return answer
+
+
+class _Comparison(ModuleType):
+    """The package steelyard.compare, which is also the function of this name."""
+
+    __call__ = staticmethod(compare_runs)
+
+
+import_module("steelyard.compare").__class__ = _Comparison
 
 
 def _call(words: list[str]) -> str:

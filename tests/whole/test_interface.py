@@ -140,13 +140,42 @@ def test_the_page_of_the_manual_runs_as_it_is_written(
     assert "memory.stream" in {whole["name"] for whole in compared["wholes"]}
 
 
+def test_results_are_sides_of_a_comparison_in_their_order(runs: Path) -> None:
+    one, other, both = (steelyard.open(path) for path in (runs / "r0", runs / "r1", runs))
+    compared = steelyard.compare(other, one)
+    assert (compared["a"], compared["b"]) == ("r1", "r0")
+    sides = steelyard.compare(both, "Core 2 Duo E4600")
+    assert [len(side["runs"]) for side in sides["sides"]] == [2, 0]
+    assert sides["sides"][0]["letter"] == "a"
+    with pytest.raises(UsageError, match="Give each run only once"):
+        steelyard.compare(both, one)
+    assert importlib.import_module("steelyard.compare").ROUNDS  # the package of this name stays one
+
+
+def test_samples_of_a_row_are_those_of_its_case(runs: Path) -> None:
+    opened = steelyard.open(runs)
+    row = opened.rows(benchmark="memory.stream", kernel="triad", metric="bandwidth")[0]
+    samples = opened.samples(row)
+    named = {name: row[name] for name in ("run", "kernel", "threads", "stores", "elements")}
+    assert samples == opened.samples(benchmark="memory.stream", **named)
+    assert {sample["run"] for sample in samples} == {row["run"]}
+    for wrong in ("triad", {"kernel": "triad"}, 3):
+        with pytest.raises(UsageError, match="is not a case. Give a row of rows"):
+            opened.samples(wrong)  # type: ignore[arg-type]
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is neither a run nor a folder with runs. A run has the file run.json"):
+        steelyard.open(tmp_path)
+
+
 def test_what_a_command_refuses_is_an_error(runs: Path) -> None:
     with pytest.raises(UsageError, match="no such machine"):
-        steelyard.comparison(runs / "r0", "no such machine")
+        steelyard.compare(runs / "r0", "no such machine")
     with pytest.raises(UsageError, match=r"There is no preset 'quickest' .*Did you mean 'quick'\?"):
         steelyard.run("memory.stream", preset="quickest", runs=runs)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="No such option: --nonsense"):
-        steelyard.comparison("--nonsense")
+        steelyard.compare("--nonsense")
 
 
 def test_the_package_itself_imports_nothing_of_it() -> None:
