@@ -145,7 +145,7 @@ def test_results_are_sides_of_a_comparison_in_their_order(runs: Path) -> None:
     compared = steelyard.compare(other, one)
     assert (compared["a"], compared["b"]) == ("r1", "r0")
     sides = steelyard.compare(both, "Core 2 Duo E4600")
-    assert [len(side["runs"]) for side in sides["sides"]] == [2, 0]
+    assert [len(side["runs"]) for side in sides["sides"]] == [2, 1]
     assert sides["sides"][0]["letter"] == "a"
     with pytest.raises(UsageError, match="Give each run only once"):
         steelyard.compare(both, one)
