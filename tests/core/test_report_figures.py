@@ -351,6 +351,23 @@ def test_bars_with_long_names_lie_with_the_first_one_at_the_top() -> None:
     assert "None" not in [label.get_text() for label in axes.get_yticklabels()]
 
 
+@pytest.mark.parametrize(("count", "lie"), [(9, False), (31, True)])
+def test_bars_with_a_limit_have_all_their_names(count: int, lie: bool) -> None:
+    bars = report_fixture.long_bars()
+    names = tuple(f"kernel{n}" for n in range(count))
+    one = replace(bars.series[0], x=names, y=tuple(float(n) for n in range(1, count + 1)), low=(), high=())
+    limit = Mark("y", 2.0, "a limit")
+    plot = figures.plotly(replace(bars, series=(one,), marks=(limit,)))
+    assert plot["layout"]["shapes"]
+    figure = drawn_figures.draw(plot, 85)
+    (axes,) = figure.axes
+    labels = axes.get_yticklabels() if lie else axes.get_xticklabels()
+    assert tuple(label.get_text() for label in labels) == names
+    ((x, y),) = [(line.get_xdata(), line.get_ydata()) for line in axes.lines if line.get_linestyle() == "--"]
+    assert [*(x if lie else y)] == [2.0, 2.0]
+    assert "a limit" in dict(drawn_figures.level_texts(figure))
+
+
 def test_labels_of_points_that_are_close_give_way_to_each_other() -> None:
     figure = report_fixture.stream_figures(report_fixture.stream(), report_fixture.machine())[0]
     near = tuple(Point(2.0, 4e10 * (1 + n / 100), f"n½ {n}") for n in range(4))

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from steelyard.show.report.pictures.looks import Json
 
 _SWAPPED = {"x": "y", "y": "x", "error_x": "error_y", "error_y": "error_x"}
+_TURNED_NAMES = 0.28  # names below bars for each letter of the width: as many as `_thin_ticks` keeps
+# The name of a limit of bars that lie: above its line.
+_ABOVE: Json = {"name": "above", "xref": "x", "y": 1, "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
 _LEAST_PLACES = 3  # so that a single name has no bar as wide as the figure
 
 
@@ -55,11 +58,18 @@ def _flatten(surface: Json, scene: Json) -> tuple[list[Json], Json]:
 
 
 def _lay_bars(data: list[Json], layout: Json, across: int) -> tuple[list[Json], Json]:
-    """Returns many bars with long names on their side, as in the page: below them, the names would stand on end."""
+    """Returns many bars with long names on their side, as in the page: below them, the names would stand on end.
+
+    Bars with limits stand as long as each of them has room for its name.
+    """
     bars = [trace for trace in data if trace["type"] == "bar"]
     names = list(dict.fromkeys(str(name) for trace in bars for name in trace["x"]))
     letters = max(map(len, names), default=0) * len(names)
-    if len(names) < 6 or letters < 1.5 * across or layout["shapes"] or layout["annotations"]:
+    limits = [*layout["shapes"], *layout["annotations"]]
+    if limits and len(names) > _TURNED_NAMES * across and all(_is_level(limit) for limit in limits):
+        layout = layout | {"shapes": [_raise_shape(s) for s in layout["shapes"]]}
+        layout["annotations"] = [note | _ABOVE | {"x": note["y"]} for note in layout["annotations"]]
+    elif len(names) < 6 or letters < 1.5 * across or limits:
         return data, layout
     turned = [{_SWAPPED.get(key, key): value for key, value in trace.items()} | {"lying": True} for trace in data]
     for trace in turned:
@@ -67,6 +77,16 @@ def _lay_bars(data: list[Json], layout: Json, across: int) -> tuple[list[Json], 
     lines = len(names) * max(1.5 + max(name.count("\n") for name in turned[0]["y"]), 0.5 + len(bars))
     axes = {"xaxis": layout["yaxis"], "yaxis": layout["xaxis"] | {"autorange": "reversed", "title": {}}}
     return turned, layout | axes | {"lines": lines}
+
+
+def _is_level(limit: Json) -> bool:
+    """Returns whether it is a line across the whole plot, or the name of one."""
+    reaches = limit.get("xref") == "paper" and limit.get("yref", "y") == "y" and not limit.get("showarrow")
+    return bool(reaches and limit.get("type", "line") == "line")
+
+
+def _raise_shape(shape: Json) -> Json:
+    return shape | {"xref": "x", "yref": "paper", "x0": shape["y0"], "x1": shape["y1"]}
 
 
 def _number(data: Sequence[Json], layout: Json, name: str, across: int) -> None:
