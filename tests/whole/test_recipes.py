@@ -61,7 +61,7 @@ def test_packages_for_spack_are_within_the_bounds_and_import_their_base() -> Non
         ]
         assert "\nfrom spack_repo.builtin.build_systems.python import PythonPackage\n" in text
         (version,) = re.findall(r'^    version\(\s*"([\d.]+)"', text, re.MULTILINE)
-        if bound := NEEDED.get(name.removeprefix("py_").replace("_", "-")):
+        if bound := NEEDED.get(canonicalize_name(name.removeprefix("py_"))):
             assert version in bound, name
         assert name == "steelyard" or re.search(rf"(?:url|pypi) = [^=]*[_-]{re.escape(version)}[.-]", text), name
 
