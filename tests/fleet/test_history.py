@@ -178,3 +178,17 @@ def test_imported_files_of_many_dates_are_a_history(tmp_path: Path) -> None:
         words
     )
     assert told(tmp_path / "runs", "beta")["changes"] == []
+
+
+def test_rows_of_one_title_say_in_what_they_differ(tmp_path: Path) -> None:
+    for number in range(4):
+        for nodes in (2, 4):
+            file = tmp_path / "logs" / f"x_{nodes}nodes_2024-05-0{1 + number}.txt"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(osu_at(number + nodes))
+    runner, runs = CliRunner(), ["--runs", str(tmp_path / "runs")]
+    assert runner.invoke(app, ["import", str(tmp_path / "logs"), *runs]).exit_code == 0
+    words = " ".join(runner.invoke(app, ["history", *runs]).output.split())
+    assert "nodes=2" in words
+    assert "nodes=4" in words
+    assert "buffers=reused" not in words

@@ -289,6 +289,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     "one number of threads, which not all names have": (
         ["s/x_8threads.txt", "s/x.txt"], [("", {"file": "8-threads"}), ("", {})],
     ),
+    "numbered folders beside those of known systems": (
+        ["x/c6a-16xlarge/1.out", "x/m5.large/1.out", "x/1/1.out"],
+        [("c6a-16xlarge", {}), ("m5.large", {}), ("", {})],
+    ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip
 

@@ -251,3 +251,21 @@ def test_no_words_of_a_python_error_reach_the_user() -> None:
 def test_an_event_of_perf_may_have_commas_between_slashes() -> None:
     text = "123456,,cpu/event=0x3c,umask=0x0/,1234000000,50.00,,\n4567890123,,cycles,1234000000,100.00,3.700,GHz\n"
     assert {v.kernel: v.value for v in read(text).values} == {"cpu/event=0x3c,umask=0x0/": 123456, "cycles": 4567890123}
+
+
+def test_two_parts_of_unixbench_in_a_mail_are_told_apart_by_their_titles() -> None:
+    run = """80 CPUs in system; running 80 parallel copies of tests
+
+System Call Overhead                    {rate} lps   (10.0 s, 1 samples)
+
+System Benchmarks Partial Index              BASELINE       RESULT    INDEX
+System Call Overhead                          15000.0    {rate}   {index}
+                                                                   ========
+System Benchmarks Index Score (Partial Only)                         {index}
+"""
+    first, second = run.format(rate=3789860.2, index=2526.6), run.format(rate=3951328.1, index=2634.2)
+    values = read(f"before this patch\n{first}\nafter this patch\n{second}").values
+    assert [(v.parameters["title"], v.value) for v in values if v.metric == "index"] == [
+        ("before", 2526.6),
+        ("after", 2634.2),
+    ]

@@ -231,14 +231,31 @@ def _print_series(shown: Sequence[Series], on: Console) -> None:
         ("course", "left"),
     ):
         table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    different = find_differences_of_names(shown)
     for series in shown:
         values = [point.value for point in series.points]
-        name = name_figure(series.title, series.conditions if on.width > COLUMNS else "")
+        name = name_figure(
+            series.title, series.conditions if on.width > COLUMNS else different[series.name, series.conditions]
+        )
         table.add_row(
             safe(name), str(len(values)), describe_usual(series), quantity(values[-1], series.unit),
             draw_bars(values),
         )  # fmt: skip
     on.print(table)
+
+
+def find_differences_of_names(shown: Sequence[Series]) -> dict[tuple[str, str], str]:
+    """Returns by name and conditions in what each series differs from the others of its title; "" for one alone."""
+    alike: dict[str, list[set[str]]] = {}
+    for series in shown:
+        alike.setdefault(series.title, []).append({*series.conditions.split(", ")})
+    common = {title: set.intersection(*sets) for title, sets in alike.items()}
+    return {
+        (series.name, series.conditions): ", ".join(
+            word for word in series.conditions.split(", ") if word not in common[series.title]
+        )
+        for series in shown
+    }
 
 
 def describe_usual(series: Series) -> str:

@@ -299,7 +299,7 @@ def _label(place: Place, at: int) -> str:
     if known := _join_known(facts):
         return known
     words = [str(fact.value) for fact in facts if fact.meaning in UNTYPED]
-    if all(word.casefold().removesuffix("s") in _GENERAL for word in words):
+    if all(word.isdigit() or word.casefold().removesuffix("s") in _GENERAL for word in words):
         return ""
     named = [word for word in words if word.casefold().removesuffix("s") not in NEUTRAL]
     return place.names[at] if len(named) == len(facts) else "_".join(named)

@@ -26,8 +26,9 @@ def read(text: Text) -> Values:
         host = system.find(HOST)
         for run in system.runs(r"\s*(?:Start )?Benchmark Run: "):
             started = run.find(r"Benchmark Run: (.+?)(?: - .*)?$")
-            for value in _read_run(run):
-                yield replace(value, host=host, started=started)
+            for part in run.runs(r"\s*\d+ CPUs? in system; running"):  # a mail quotes several without their headings
+                for value in _read_run(part):
+                    yield replace(value, host=host, started=started)
 
 
 def _read_run(run: Text) -> Values:
