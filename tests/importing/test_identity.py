@@ -73,6 +73,7 @@ FACTS = {
     "mvapich2-20-omp": [("MPI", "mvapich2"), ("threads", 20)],
     "5Mai2021_x_2020-Dez-05": [("date", "2021-05-05"), ("word", "x"), ("date", "2020-12-05")],
     "KW22-2024": [("date", "KW22-2024")],
+    "n_100000_2022-04-27T160111+0200": [("word", "n"), ("number", "100000"), ("date", "2022-04-27")],
     "a1b2c3d4 16feb2019": [("word", "a1b2c3d4"), ("date", "2019-02-16")],
     "20701104_1e6": [("date", "20701104"), ("word", "1e6")],
     "x_c6a-16xlarge_m5.large": [("word", "x"), ("system", "c6a-16xlarge"), ("system", "m5.large")],
@@ -292,6 +293,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     "numbered folders beside those of known systems": (
         ["x/c6a-16xlarge/1.out", "x/m5.large/1.out", "x/1/1.out"],
         [("c6a-16xlarge", {}), ("m5.large", {}), ("", {})],
+    ),
+    "without and with a setting in names that are built in different ways": (
+        ["s/x_no-efa.txt", "s/x_efa.txt", "s/x_no-efa_4nodes.txt"],
+        [("", {"file": "no"}), ("", {}), ("", {"nodes": 4, "file": "no"})],
     ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip

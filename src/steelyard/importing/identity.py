@@ -31,6 +31,7 @@ from steelyard.importing.name_facts import (
     BESIDE,
     COUNTED,
     COUNTS,
+    NEUTRAL,
     SETTING,
     SIZED,
     UNTYPED,
@@ -297,7 +298,8 @@ def _join_facts(facts: Sequence[Sequence[Fact]], meaning: str) -> list[Fact | No
 def _list_words(facts: Sequence[Fact]) -> list[str]:
     """Returns the words and numbers, without those that hold repetitions, such as "run" and its number."""
     words = [str(fact.value) if fact.meaning in UNTYPED else "" for fact in facts]
-    neutral = [is_neutral(word, COUNTED) for word in words]
+    counted = [*map(_can_be_counter, words[1:]), False]  # "no" stands before a counter, or for "without"
+    neutral = [is_neutral(word, COUNTED if counts else NEUTRAL) for word, counts in zip(words, counted, strict=False)]
     return [
         word
         for word, left_out, follows in zip(words, neutral, [False, *neutral], strict=False)

@@ -63,7 +63,7 @@ _ALONE = r"gcc|gnu|icc|icx|ifort|ifx|cce|crayclang|clang|llvm|aocc|armclang|pgi|
 _MPI = r"open-?mpi|ompi|mpich|mvapich2?|impi|intel-?mpi|cray-?mpich|hpcx|spectrum-?mpi|mpt"
 _VERSION = rf"v?\d{{1,5}}(?!\d)(?:\.(?:0|[1-9]\d{{0,2}})(?!\d))*(?![-_]?(?:{_UNIT})(?![a-z0-9]))"
 MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(FOREIGN_MONTHS)})[a-z]*"
-_TIME = r"(?:[-_T.@ ]{0,2}\d\d[-_.:h]?\d\d(?:[-_.:m]?\d\d)?[sz]?)?"
+_TIME = r"(?:[-_T.@ ]{0,2}\d\d[-_.:h]?\d\d(?:[-_.:m]?\d\d)?[sz]?(?:\+\d{4})?)?"
 _WEEK = r"(?:kw|cw|week|w)[-_]?[0-5]\d"
 _DAY = r"(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d"
 _DATE = "|".join(
@@ -75,7 +75,7 @@ _DATE = "|".join(
         rf"[0-3]?\d[-_]?{MONTH}[-_]?\d\d",
         rf"(?:19|20)\d\d[-_.]{MONTH}[-_.]\d\d?",
         r"1\d{9}(?:\.\d+)?",
-        r"\d\d[01]\d[0-3]\d[-_T][0-2]\d[0-5]\d(?:[0-5]\d)?",
+        r"\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[-_T](?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?",
         rf"(?:19|20)\d\d[-_]?{_WEEK}|{_WEEK}[-_](?:19|20)\d\d",
     )
 )
