@@ -321,6 +321,17 @@ def test_a_number_of_cores_is_not_below_that_of_ranks() -> None:
     ]
 
 
+def test_numbered_sizes_keep_their_name_where_their_values_differ() -> None:
+    files = []
+    for at in (1, 2, 3):
+        file = make_file(f"a/size-{at}/x.dat", at)
+        (made,) = file.reading.values
+        values = tuple(replace(made, value=10.0 * at**2, parameters={"threads": n}) for n in range(12))
+        files.append(replace(file, reading=replace(file.reading, values=values)))
+    (group,) = group_files(files, identify(files)[0])
+    assert {value.parameters["size"] for value in group.values} == {1, 2, 3}
+
+
 def test_a_letter_in_a_few_of_many_names_by_chance_counts_nothing() -> None:
     names = [f"s/{chr(97 + at // 26)}{chr(97 + at % 26)}q.txt" for at in range(120)]
     alone = told([*names, "s/3p.txt", "s/5c.txt"])[-2:]
@@ -336,11 +347,14 @@ def test_a_scheduler_is_a_launcher_too() -> None:
     assert read(f"{line}\n{OSU.partition(chr(10))[2].format(one=1, two=2)}")
 
 
+@pytest.mark.parametrize("name", ["a/all_reduce.dat.{}", "a/run{}/all_reduce.dat"])
 @pytest.mark.parametrize(("factor", "cases", "expected"), [(3.0, 12, 60), (1.2, 12, 12), (3.0, 4, 4)])
-def test_counted_files_that_differ_in_most_of_many_cases_are_settings(factor: float, cases: int, expected: int) -> None:
+def test_counted_names_that_differ_in_most_of_many_cases_are_settings(
+    name: str, factor: float, cases: int, expected: int
+) -> None:
     files = []
     for at in range(1, 6):
-        file = make_file(f"a/all_reduce.dat.{at}", at)
+        file = make_file(name.format(at), at)
         (made,) = file.reading.values
         values = tuple(replace(made, value=10 * factor ** (at > 2), parameters={"threads": n}) for n in range(cases))
         files.append(replace(file, reading=replace(file.reading, values=values)))

@@ -174,15 +174,20 @@ def align_results(places: Sequence[Place]) -> list[Place]:
     ]
 
 
-def differ_throughout(places: Sequence[Place], kind: Kind) -> bool:
-    """Returns whether files of a folder that differ in their last number only differ by a large factor in most of many cases.
+def differ_throughout(places: Sequence[Place], kind: Kind, at: int = -1) -> bool:
+    """Returns whether files with names that differ in one last number only differ by a large factor in most of many cases.
 
-    They hold settings that someone counted, not repetitions.
+    They hold settings that someone counted, not repetitions. `at` is the index of the folder with the number; -1: the file.
     """
     logs: dict[tuple[object, object], dict[str, float]] = defaultdict(dict)
     for place in places:
-        if number := _COUNTER.search(place.names[-1]):
-            series = (*place.names[:-1], place.names[-1][: number.start()])
+        if number := _COUNTER.search(place.names[at] if at < len(place.names) - 1 else ""):
+            series = (
+                *place.names[:at],
+                place.names[at][: number.start()],
+                at,
+                *(place.names[at + 1 :] if at >= 0 else ()),
+            )
             for value in place.values[kind]:
                 if value.value > 0:
                     logs[series, value.case].setdefault(number[0], log(value.value))

@@ -191,8 +191,12 @@ def _tell_apart(
             stated = [{part.meaning: value, **of} for of, value in zip(stated, values, strict=True)]
     yield from commanded
     repeated = _has_repetitions(places, kind)
-    if repeated and differ_throughout(places, kind):
-        facts = [[*levels[:-1], _name_setting(levels[-1])] for levels in facts]
+    counting = (
+        at for at in range(min(map(len, facts)) - 1) if counts_repetitions([*{place.names[at] for place in places}])
+    )
+    depths = (*counting, -1) if repeated else ()
+    for at in (at for at in depths if differ_throughout(places, kind, at)):
+        facts = [[*levels[:at], _name_setting(levels[at]), *(levels[at + 1 :] if at >= 0 else ())] for levels in facts]
     for folder, rows in _list_levels(places, facts):
         for part, values, differs in _read_level(folder, rows, stated, repeated=repeated):
             certain = part.meaning in COUNTS or (repeated and differs)
