@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_roofline as roofline
 
 import report_fixture
 from builders import evaluation, gather, machine, message, result, triad
@@ -137,6 +138,15 @@ def test_a_finding_names_the_first_change_and_its_gain() -> None:
     run = balanced()
     assert "Triad could be up to 2.2 times as fast" in texts(conclude([of_run(run)], run))
     assert "could be" not in texts(conclude([of_run(run)]))
+
+
+def test_a_finding_on_loops_of_steelyard_alone_is_no_change() -> None:
+    seen = roofline.SPEAKS["roof"]()
+    (low,) = [replace(f, effect=7.7, reach="program") for f in findings.rule("roof").find(seen)]
+    assert low.level == "notice"
+    run = replace(seen, findings=(low,))
+    assert "7.7 times" not in texts(conclude([of_run(run)], run))
+    assert "7.7 times" in texts(conclude([of_run(run)], replace(run, findings=(replace(low, rule="vectors"),))))
 
 
 @pytest.mark.wings

@@ -57,7 +57,7 @@ def suggest_changes(subject: Subject) -> Iterator[Sentence]:
     total = len(subject.findings)
     if not changes and total:
         yield Sentence(
-            text=f"None of the {plural(total, 'finding')} asks for a change of the machine.",
+            text=f"{plural(total, 'finding')} ask{'s' * (total == 1)} for no change of the machine.",
             evidence=(PAGE + "findings",),
         )
 
