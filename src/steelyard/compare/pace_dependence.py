@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from statistics import fmean, median
 
 import numpy as np
@@ -12,6 +11,7 @@ from steelyard.compare.launch_table import Indexes, LaunchTable
 
 FEWEST_LAUNCHES = 6
 LARGEST_ERROR = 0.05  # root mean square of the logarithms of the times that the other launches predict
+ROUNDING = 1e-12  # share of a sum
 SMALLEST_GAIN = 0.5  # of the scatter of the times must disappear in the prediction
 
 
@@ -49,13 +49,13 @@ def explain_by_pace(runs: Sequence[tuple[LaunchTable, Indexes]]) -> float | None
     difference = median(paces[1]) - median(paces[0])
     if abs(difference) > max(max(of_run) - min(of_run) for of_run in paces):
         return None
-    squares, products = [p.pace**2 for p in points], [p.pace * p.seconds for p in points]
+    sums = {launch: _sum_up(members) for launch, members in by_launch.items()}
+    squares, products = (math.fsum(both) for both in zip(*sums.values(), strict=True))
     errors: list[float] = []
     for left_out, members in by_launch.items():
-        others = [point.launch != left_out for point in points]
-        without = _slope(compress(squares, others), compress(products, others))
+        without = _slope(squares - sums[left_out][0], products - sums[left_out][1], squares)
         errors += [p.seconds - without * p.pace for p in members] if without is not None else []
-    slope = _slope(squares, products)
+    slope = _slope(squares, products, squares)
     scatter = _root_mean_square([p.seconds for p in points])
     if slope is None or not errors or _root_mean_square(errors) > min(LARGEST_ERROR, SMALLEST_GAIN * scatter):
         return None
@@ -69,10 +69,15 @@ def _centre_points(run: int, both: Sequence[tuple[int, float, float]]) -> list[_
     return [_Point((run, n), x - pace, y - seconds) for n, x, y in both]
 
 
-def _slope(squares: Iterable[float], products: Iterable[float]) -> float | None:
-    """Returns the slope from the squares of the paces, and their products with the times."""
-    total = sum(squares)
-    return sum(products) / total if total > 0 else None
+def _sum_up(points: Iterable[_Point]) -> tuple[float, float]:
+    """Returns the sum of the squares of the paces, and that of their products with the times."""
+    listed = list(points)
+    return math.fsum(p.pace**2 for p in listed), math.fsum(p.pace * p.seconds for p in listed)
+
+
+def _slope(squares: float, products: float, whole: float) -> float | None:
+    """Returns the slope from sums; None if the squares are only what rounding leaves of the `whole` sum."""
+    return products / squares if squares > ROUNDING * whole else None
 
 
 def _root_mean_square(values: Sequence[float]) -> float:
