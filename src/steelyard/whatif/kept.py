@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ from steelyard.system.user_cache import inside
 
 FOLDER = "traces"  # in the cache
 LEAST = 4 << 20  # bytes: shorter texts are read quickly
-MOST = 1 << 30  # bytes of all entries
+MOST = 1 << 30  # bytes of all entries, if there are several
+SPARE = 2  # bytes that must be free for each byte of a text; its entry is about a third as large
 ABANDONED = 3600.0  # s after which an unfinished entry is removed
 
 
@@ -20,13 +22,16 @@ def cache_path(trace: Path, program: Path) -> Path | None:
     """Returns the file for the entry of a trace; None for a short trace, or if the cache cannot be used.
 
     The engine uses an entry only if the size, time and content of the trace are the same, and if no other user can have
-    written it. The entries that were used longest ago are removed if the cache is full.
+    written it. The entries that were used longest ago are removed if the cache is full. No entry is made if the disk is nearly
+    full.
     """
     try:
         if not is_file(trace) or trace.stat().st_size < LEAST:
             return None
         folder = inside(FOLDER)
         if others(folder) or others(folder.parent):
+            return None
+        if shutil.disk_usage(folder).free < SPARE * trace.stat().st_size:
             return None
         name = hashlib.sha256(f"{program}\0{trace.resolve()}".encode(errors="surrogateescape")).hexdigest()[:32]
         path = folder / f"{name}.schedule"

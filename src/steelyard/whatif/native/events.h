@@ -28,10 +28,15 @@ class Agenda {
     }
     heap_[at] = item;
   }
+  const Item& first() const { return heap_.front(); }
   Item pop() {
     const Item first = heap_.front(), last = heap_.back();
     heap_.pop_back();
-    if (heap_.empty()) return first;
+    if (!heap_.empty()) replace_first(last);
+    return first;
+  }
+  // Removes the first item, and adds another one.
+  void replace_first(Item last) {
     std::size_t at = 0;
     for (;;) {
       const std::size_t child = 4 * at + 1, end = std::min(child + 4, heap_.size());
@@ -44,7 +49,6 @@ class Agenda {
       at = least;
     }
     heap_[at] = last;
-    return first;
   }
 
  private:

@@ -23,7 +23,7 @@ struct Origin {
 };
 
 constexpr char MARK[8] = {'S', 'T', 'L', 'Y', 'K', 'P', 'T', '1'};
-constexpr std::uint64_t MOST_KEPT = std::uint64_t{512} << 20;  // B: a larger schedule is not kept
+constexpr std::uint64_t MOST_KEPT = std::uint64_t{8} << 30;  // B: a larger schedule is not kept
 
 struct Head {
   char mark[8];

@@ -45,8 +45,9 @@ class Streaming {
       go_on(0);
     }
     while (!agenda_.empty()) {
-      const auto [at, number] = agenda_.pop();
-      const auto [node, arrives] = waiting_[number];
+      const auto [at, what] = agenda_.first();
+      const auto node = static_cast<std::uint32_t>(what) >> 1;
+      const bool arrives = what & 1;
       const auto kind = graph_.nodes[node].kind;
       Time again = -1;
       if (arrives)
@@ -57,10 +58,12 @@ class Streaming {
         again = compute(node, at);
       else
         receive(node, at);
-      if (again > at)
-        agenda_.push({again, number});
-      else
+      if (again > at) {
+        agenda_.replace_first({again, what});
+      } else {
+        agenda_.pop();
         go_on(at);
+      }
     }
     if (std::find(ended_.begin(), ended_.end(), false) != ended_.end()) refuse();
     Time end = 0;
@@ -80,19 +83,15 @@ class Streaming {
  private:
   using Node = Graph::Node;
   static constexpr std::uint32_t NONE = ~0u;
-  // Events of the agenda, in the order in which they were added.
-  struct Waiting {
-    std::uint32_t node;
-    bool arrives;  // the message of that send
-  };
   struct Processor {
     Time free = 0;
     Account account{};
   };
 
+  // Of events at one moment, the one that was added first is first. `arrives`: the message of that send. There are at
+  // most 2^31 nodes, each with two events.
   void insert(std::uint32_t node, bool arrives, Time at) {
-    agenda_.push({at, waiting_.size()});
-    waiting_.push_back({node, arrives});
+    agenda_.push({at, added_++ << 32 | std::uint64_t{node} << 1 | (arrives ? 1u : 0u)});
   }
   // Each of these returns when it can be tried again, where it cannot be carried out now.
   Time compute(std::uint32_t number, Time at) {
@@ -236,7 +235,7 @@ class Streaming {
   std::vector<bool> ended_;                 // by node
   std::vector<std::uint32_t> head_, tail_;  // by channel: receives that wait for messages, or messages for receives
   std::vector<std::uint32_t> behind_;       // by node: the next one there
-  std::vector<Waiting> waiting_;
+  std::uint64_t added_ = 0;  // count of events
   std::vector<std::uint32_t> freed_;  // nodes that can begin now
   Agenda agenda_;
 };
