@@ -23,7 +23,7 @@ SHARE_OF_SLOW = 0.25  # of the nodes: more slow ones are a second kind of node
 SEARCHED = 0.4  # of the nodes, so that a second kind is recognized
 ENOUGH_FOR_TAIL = 200  # nodes, whose slowest ones show whether few healthy nodes are far slower than most
 TAIL = 0.1  # of the nodes
-HEAVY = 1.4  # times the mean excess of normal values over the beginning of the tail
+SURE = 4.0  # over the root of the number of values in the tail: by so much it is longer than that of normal values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ def _weigh_tail(values: Array) -> Array:
     order = np.argsort(-values)
     distances = -np.diff(values[order]) * np.arange(1, n)
     excess = float(np.median(distances[:size])) / math.log(2)  # which a few slow nodes hardly change
-    if excess <= HEAVY * usual * peers.spread(values):
+    if excess <= (1 + SURE / math.sqrt(size)) * usual * peers.spread(values):
         return np.zeros(n)
     every, least = np.ones(n), 1.0
     for rank in range(int(SHARE_OF_SLOW * n), 0, -1):
