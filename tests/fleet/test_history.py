@@ -7,13 +7,17 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from copied_runs import write_copy
 from output_schemas import read_output
 from steelyard.errors import UsageError
+from steelyard.fleet.history import find_paces
+from steelyard.fleet.series import Point, Series
 from steelyard.show.command_line.cli import app
+from steelyard.statistics.difference.steps import find_course
 
 pytestmark = pytest.mark.wings
 RUNS, PLACE = 14, 8
@@ -117,6 +121,28 @@ def test_a_renamed_machine_is_shown_with_both_names(tmp_path: Path) -> None:
     both = told(tmp_path, "new", "old")
     assert (both["system"], len(both["runs"]), both["notes"]) == ("new and old", 8, [])
     assert both["renewals"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "noise", "least", "most"), [(0.05, 0.004, 20, 20), (0.0, 0.1, 0, 3), (-0.05, 0.004, 0, 0)]
+)
+def test_only_a_pace_that_changed_explains_a_step(change: float, noise: float, least: int, most: int) -> None:
+    explained = 0
+    for seed in range(20):
+        chance = np.random.default_rng(seed)
+        values = np.exp(0.004 * chance.standard_normal(12) - np.repeat([0, 0.05], 6))
+        paces = 0.9 * np.exp(noise * chance.standard_normal(12) - np.repeat([0, change], 6))
+        points = tuple(
+            Point(
+                run=f"r{n}", path="", started=f"2026-01-{n + 1:02d}", value=value, level="CLEAN", paces={"stream": pace}
+            )
+            for n, (value, pace) in enumerate(zip(values.tolist(), paces.tolist(), strict=True))
+        )
+        series = Series(name="triad", title="Triad", conditions="", benchmark="memory.stream", metric="bandwidth", unit="B/s",
+                        better="higher", points=points)  # fmt: skip
+        (step,) = find_course(values.tolist()).steps
+        explained += bool(find_paces(series, step))
+    assert least <= explained <= most
 
 
 def test_an_outlier_is_no_change_and_the_newest_run_is_judged(machine: Path, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median_high
 
+import numpy as np
+
 from steelyard.compare.factors import find_nature
 from steelyard.compare.surroundings import ABSENT, Difference, compare_facts, find_differences, list_machine_facts
 from steelyard.errors import SteelyardError
@@ -18,8 +20,10 @@ from steelyard.model import Run
 from steelyard.model.words import joined, plural
 from steelyard.show.report.summary import Figure, Summary, list_values, name_machine
 from steelyard.statistics.difference.newest import judge_newest
+from steelyard.statistics.difference.rank_test import mann_whitney
 from steelyard.statistics.difference.steps import CONSTANT, Step, discover, find_course
 
+CHANGED = 0.02  # chance that a pace beside equal runs differs so much on the two sides of a step
 EXPLAINED = 0.5  # share of a step, in logarithms, that the pace beside the runs must show, too
 PACES = {"issued": "the cores", "stream": "the memory", "exchange": "messages between ranks"}  # kinds that are named
 MOST_NAMED = 3  # runs in a note
@@ -188,7 +192,7 @@ def _list_changes(series: Iterable[Series]) -> Iterator[Change]:
     places: dict[tuple[str, ...], list[SeriesStep]] = {}
     for one in series:
         for step in one.course.steps:
-            found = SeriesStep(series=one, step=step, paces=_find_paces(one, step))
+            found = SeriesStep(series=one, step=step, paces=find_paces(one, step))
             places.setdefault(tuple(point.run for point in found.ends), []).append(found)
     changes = [(*steps[0].ends, tuple(steps)) for steps in places.values()]
     for before, after, steps in sorted(changes, key=lambda c: read_moment(c[1].started) or datetime.min, reverse=True):
@@ -224,8 +228,8 @@ def _compare_conditions(before: Point, after: Point) -> tuple[tuple[Difference, 
     return tuple(chosen), ""
 
 
-def _find_paces(series: Series, step: Step) -> dict[str, float]:
-    """Returns the kinds of pace that changed in the same direction, with their factors."""
+def find_paces(series: Series, step: Step) -> dict[str, float]:
+    """Returns the kinds of pace that changed in the same direction, by more than chance explains, with their factors."""
     slower = (step.ratio < 1) == (series.better != "lower")
     size = abs(math.log(step.ratio))
     found = {}
@@ -237,6 +241,10 @@ def _find_paces(series: Series, step: Step) -> dict[str, float]:
         if all(sides):
             before, after = map(median_high, sides)
             change = math.log(after / before)
-            if (change < 0) == slower and abs(change) >= EXPLAINED * size:
+            if (
+                (change < 0) == slower
+                and abs(change) >= EXPLAINED * size
+                and mann_whitney(np.array(sides[0]), np.array(sides[1])) < CHANGED
+            ):
                 found[kind] = after / before
     return found
