@@ -33,8 +33,9 @@ MOST_LONE = 0.1  # of the values: more of them are another level
 BACK = 0.25  # of a step: successive values so near to the other level are on it
 NEIGHBOURS = 3  # on each side of a value, with which it is compared before steps are searched
 MOST_ASIDE = 0.2  # of the values: more that differ from their neighbours are two modes
-FIRST_ORDERS = 49  # of values with ties, whose orders cannot be drawn beforehand
-FIRST_AS_CLEAR = 10  # of these: then no further ones are needed
+FIRST_ORDERS = 49
+FIRST_AS_CLEAR = 6  # of these: then no further ones are needed
+CLEAR = 1e-5  # a chance below this needs no further orders either
 TAIL = 10  # the clearest orders, from which the chance of still clearer ones follows
 MOST = 512  # runs that are looked at one by one; of longer series, medians of neighbours come first
 _DECAY = math.sqrt(0.5)  # from one layer of intervals to the next
@@ -166,18 +167,17 @@ def _find_split(logs: Array) -> tuple[int | None, float]:
     centered = logs - logs.mean()
     contrasts, places = _find_contrasts(centered[None, :])
     least = float(contrasts[0]) * (1 - 1e-9)  # an order whose contrast is the same but for rounding is as clear
-    drawn = np.zeros(0)
+    drawn, variance = np.zeros(0), float(centered @ centered) / (n - 1)
     for orders in (FIRST_ORDERS, PERMUTATIONS - FIRST_ORDERS):
         rows = np.random.default_rng((n, orders)).permuted(np.tile(centered, (orders, 1)), axis=1)
         drawn = np.concatenate([drawn, _find_contrasts(rows)[0]])
         as_clear = int(np.count_nonzero(drawn >= least))
-        if as_clear >= FIRST_AS_CLEAR:
+        # Beyond the drawn ones, contrasts are no more frequent than those of normal values with the variance of a split.
+        tail = TAIL * math.exp(min(0.0, float(np.sort(drawn)[-TAIL]) ** 2 - least**2) / 2 / variance)
+        p = (1 + as_clear if as_clear else min(1.0, tail)) / (1 + len(drawn))
+        if as_clear >= FIRST_AS_CLEAR or p < CLEAR:
             break
-    if as_clear:
-        return int(places[0]), (1 + as_clear) / (1 + len(drawn))
-    # Beyond the drawn ones, contrasts are no more frequent than those of normal values with the variance of a split.
-    known, variance = float(np.sort(drawn)[-TAIL]), float(centered @ centered) / (n - 1)
-    return int(places[0]), min(1, TAIL * math.exp((known**2 - least**2) / 2 / variance)) / (1 + PERMUTATIONS)
+    return int(places[0]), p
 
 
 def _find_contrasts(orders: Array) -> tuple[Array, Array]:
