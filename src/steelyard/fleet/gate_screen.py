@@ -71,6 +71,7 @@ def _describe(decision: Decision) -> str:
         found = plural(decision.launches, "launch") if decision.launches else "No launch"
         return f"{found} without a disturbance, but {LEAST_LAUNCHES} are needed. Other work may be using this node."
     low, high = (percent(end - 1, 1, signed=True) for end in (decision.low, decision.high))
-    more = decision.ratio > 1
-    size = f"{percent(abs(decision.ratio - 1), 1)} {'more' if more else 'less'} time (range: {low} to {high})"
+    share = percent(abs(decision.ratio - 1), 1)
+    size = f"{share} {'more' if decision.ratio > 1 else 'less'} time" if share != percent(0.0, 1) else "The same time"
+    size += f" (range: {low} to {high})"
     return f"{size}. The node passes if the whole range is below {percent(decision.border - 1, 1, signed=True)}."
