@@ -110,7 +110,11 @@ done
 step node 45 bash -c 'steelyard run --only node --set mode=cuda --budget 30s --runs "$out/node" --quiet'
 step screen 30 bash -c 'for run in "$out"/runs/* "$out"/node/*; do steelyard show --all "$run"; done >"$out/screen.txt"'
 table 2>"$out/table.log" | tee "$out/table.txt"
-# One file for what comes back from a lent machine.
-tar -C "$out" -cJf "$work/runs.tar.xz" runs node 2>/dev/null && rm -rf "$out/runs" "$out/node" && mv "$work/runs.tar.xz" "$out"
-rm -rf "$work"
+# Few files: runs, logs and figures of peers are in one archive.
+cd "$out" || exit 1
+shopt -s nullglob
+packed=(runs node *.log peers*.json nvidia-smi.txt)
+tar -cJf "$work/results.tar.xz" --ignore-failed-read "${packed[@]}" 2>/dev/null
+[ -s "$work/results.tar.xz" ] && rm -rf "${packed[@]}" && mv "$work/results.tar.xz" .
+cd / && rm -rf "$work"
 echo "[$SECONDS s] all results are in $out"

@@ -196,7 +196,7 @@ def print_table(out: Path) -> int:
     """Prints the medians of both sides over all turns, and their ratio. Returns the number of rows that fail."""
     theirs = [json.loads(path.read_text() or "{}") for path in sorted(out.glob("peers*.json"))]
     ours = []
-    for run in sorted((out / "runs").iterdir()):
+    for run in sorted((out / "runs").glob("*/")):
         try:
             ours.append(read_ours(run))
         except Exception as problem:
