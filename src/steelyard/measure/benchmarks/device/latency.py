@@ -39,7 +39,9 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         sizes: tuple[Scalar, ...] = tuple(
             int(SMALLEST * 2 ** (i * half)) >> 7 << 7 for i in steps if SMALLEST * 2 ** (i * half) <= last
         )
-        blocks.append(block(devices, sampling_of(effort, 0.1, 0.3), 0.5, {"kernel": ("chase",), "bytes": sizes}))
+        blocks.append(
+            block(devices, sampling_of(effort, 0.1, 0.3), 0.5, {"kernel": ("chase",), "bytes": sizes}, ("steps",))
+        )
     return tuple(blocks)
 
 

@@ -47,7 +47,11 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         if all(d.facts.get("library") for d in devices):
             of_library = (*LIBRARY, "fp8") if newest >= UNITS_FROM["fp8"] else LIBRARY
             kinds.append({"kernel": ("library",), "precision": of_library, "order": (8192,)})
-        blocks += [block(devices, sampling_of(effort, 0.15, 0.5), 0.4, values, precision=WORDS) for values in kinds]
+        sampling = sampling_of(effort, 0.15, 0.5)
+        blocks += [
+            block(devices, sampling, 0.4, values, () if "order" in values else ("steps",), precision=WORDS)
+            for values in kinds
+        ]
     return tuple(blocks)
 
 

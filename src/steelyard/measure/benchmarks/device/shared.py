@@ -25,7 +25,12 @@ def _is_usable(device: Device) -> bool:
 
 
 def block(
-    devices: Sequence[Device], sampling: Sampling, setup: float, values: Values, **choices: tuple[Scalar, ...]
+    devices: Sequence[Device],
+    sampling: Sampling,
+    setup: float,
+    values: Values,
+    further: tuple[str, ...] = (),
+    **choices: tuple[Scalar, ...],
 ) -> Axes:
     """Returns the cases of these devices, which have one door; one thread of the host starts the kernels.
 
@@ -38,6 +43,7 @@ def block(
         setup,
         choices={"door": tuple(DOORS), **choices},
         bounds={"threads": (1, 1), "device": (0, 1023)},
+        further=further,
     )
 
 
