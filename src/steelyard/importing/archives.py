@@ -9,10 +9,8 @@ import hashlib
 import io
 import lzma
 import re
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -29,7 +27,7 @@ from steelyard.importing.streams import (
     TooMuchError,
     Unread,
 )
-from steelyard.measure.records.shared import expect_directory
+from steelyard.measure.records.shared import DAMAGED, expect_directory
 
 DEEPEST = 5  # archives inside of each other; .tar.gz counts as two
 TOO_LARGE = f"it has more than {LARGEST >> 20} MiB"
@@ -39,10 +37,7 @@ _HEADERS = 16 << 10  # bytes of all headers of a member of a tar archive; its na
 _DIGITS = re.compile(rb"\d{99}")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 _OTHERS = {b"\x28\xb5\x2f\xfd": "Zstandard", b"7z\xbc\xaf": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "LZ4"}
-_DAMAGED = (
-    OSError, EOFError, ValueError, LookupError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
-    RuntimeError, struct.error, OverflowError, tarfile.TarError,
-)  # fmt: skip
+_DAMAGED = (*DAMAGED, lzma.LZMAError, tarfile.TarError)
 
 
 def unpack(name: str, file: BinaryIO, seen: dict[bytes, str] | None = None) -> Iterator[Item]:

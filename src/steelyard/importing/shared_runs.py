@@ -11,8 +11,10 @@ from steelyard.measure.records import shared
 
 def split_shared(sources: Sequence[Source]) -> tuple[list[Source], list[Source]]:
     """Returns the files that share runs, and the others."""
-    which = [source for source in sources if source.path and shared.is_shared(source.path)]
-    return which, [source for source in sources if source not in which]
+    which: tuple[list[Source], list[Source]] = [], []
+    for source in sources:
+        which[not (source.path and shared.is_shared(source.path))].append(source)
+    return which
 
 
 def take_shared(sources: Sequence[Source], runs: Path, written: bool, collection: Collection) -> None:

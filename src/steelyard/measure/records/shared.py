@@ -30,7 +30,8 @@ _DIRECTORY = 16 << 20  # bytes of the list of files at the end of an archive
 _PART = 1 << 20
 _DAY = (1980, 1, 1, 0, 0, 0)  # the same runs make the same file
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_DAMAGED = (
+# The errors that `zipfile` raises for a damaged archive.
+DAMAGED = (
     OSError, EOFError, ValueError, LookupError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError,
     struct.error, OverflowError,
 )  # fmt: skip
@@ -69,7 +70,7 @@ def is_shared(path: Path) -> bool:
             with zipfile.ZipFile(file) as archive:
                 names = set(archive.namelist())
         return any(name.endswith("/run.json") and f"{name[:-8]}{sums.SUMS}" in names for name in names)
-    except _DAMAGED:
+    except DAMAGED:
         return False
 
 
@@ -117,7 +118,7 @@ def _unpack(path: Path, within: Path) -> Iterator[tuple[Path, str]]:
                     for inside, member in members.items():
                         _write_member(archive, member, folder / inside)
                     yield folder, _check(folder)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             if isinstance(error, OSError) and error.errno:  # of the disk
                 raise
             raise ValueError(str(error).strip().rstrip(".") or "it is damaged") from error
