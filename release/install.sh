@@ -16,6 +16,9 @@ version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/de
 tag=cp$(printf %s "$version" | tr -d .)
 ls "$here"/wheels/numpy-*-"$tag"-* >/dev/null 2>&1 ||
   fail "'$python' is Python $version, and this bundle is for $(cat "$here/VERSIONS"). Name another one: PYTHON=python3.12 sh install.sh"
+libc=$("$python" -c 'import platform; print(*platform.libc_ver())' 2>/dev/null) || libc=
+"$python" -c 'import sys; sys.exit(sys.argv[1] != "glibc" or [*map(int, sys.argv[2].split(".")[:2])] < [2, 28])' $libc 2>/dev/null ||
+  fail "The C library of '$python' is '${libc:-not glibc}', and the wheels need glibc 2.28 or later. Use a container with a later Linux, such as Debian 12."
 [ ! -e "$folder" ] || fail "'$folder' exists already. Remove it, or name another folder: sh install.sh FOLDER"
 "$python" -m venv "$folder" || {
   rm -rf "$folder"

@@ -2,7 +2,9 @@
 
 import email
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -91,3 +93,29 @@ def test_two_builds_of_a_commit_are_equal(built: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == (built / again.name).read_bytes()
     archive = again.with_name(f"steelyard-{VERSION}.tar.gz")
     assert archive.read_bytes() == (built / archive.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("libc", "said"),
+    [
+        ("", "is 'not glibc', and the wheels need glibc 2.28 or later"),
+        ("glibc 2.17", "is 'glibc 2.17', and the wheels need glibc 2.28 or later"),
+        ("glibc 2.28", "exists already"),
+        ("glibc 3.1", "exists already"),
+    ],
+)
+def test_the_bundle_names_the_c_library_that_it_needs(libc: str, said: str, tmp_path: Path) -> None:
+    tag = f"{sys.version_info.major}{sys.version_info.minor}"
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / f"numpy-2-cp{tag}-cp{tag}-any.whl").touch()
+    shutil.copy(ROOT / "release" / "install.sh", tmp_path)
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\ncase $2 in *libc_ver*) echo {libc} ;; *) exec {sys.executable} "$@" ;; esac\n', encoding="utf-8"
+    )
+    python.chmod(0o755)
+    environment = {"PYTHON": str(python), "PATH": os.environ["PATH"]}
+    command = ["sh", str(tmp_path / "install.sh"), str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert said in done.stderr
