@@ -21,7 +21,7 @@ from steelyard.show.report import condition, screen_tables, values
 from steelyard.show.report.lines import COLUMNS, brief, cut, fold, listed, one_line, pad, shorten_advice
 from steelyard.show.report.summary import Figure, RunEnergy, Summary, find_standings
 from steelyard.show.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
-from steelyard.statistics.validity.trust import is_marked
+from steelyard.statistics.validity.trust import ORDER, caution, doubtful, is_marked
 
 MARKS = {"serious": ("✕", "red"), "notice": ("!", "yellow"), "good": ("●", "green")}
 QUALITY = {"poor": "yellow", "normal": "", "good": "green"}
@@ -316,10 +316,18 @@ def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int
 
 
 def _statement(finding: Finding, width: int, ending: str) -> list[str]:
-    """Returns two lines of a finding; more if nothing was measured, since then the reason is the only result."""
+    """Returns two lines of a finding, or three if a sentence would be cut; more if nothing was measured: that is all there is.
+
+    The sign of a verdict, which the screen explains, stands for the caution of the finding.
+    """
     if finding.rule == "failed":
         return cut(finding.seen, width, 5, ending)
-    return brief(finding.seen, width, 2, ending)
+    seen = finding.seen
+    for level in ORDER:
+        if doubtful(level) and seen.endswith(caution(level)):
+            seen, ending = seen.removesuffix(caution(level)), f" {SIGNS[level]}{ending}"
+    two = brief(seen, width, 2, ending)
+    return brief(seen, width, 3, ending) if any(" …" in line for line in two) else two
 
 
 # --------------------------------------------------------------------------- the end
