@@ -111,6 +111,14 @@ class Schedule:
             max(0.0, self.forecast.seconds(needs)) for needs in parts
         )
 
+    def is_main(self, launch: Launch, case: int) -> bool:
+        """Returns whether the case with this number in the launch is one of a main figure."""
+        return launch.repetition == 1 if self._mains is None else (launch.number, case) in self._mains
+
+    def needed_later(self) -> float:
+        """Returns the seconds for the first launches of main figures after the present launch."""
+        return self.forecast.seconds(self._needs[True, True])
+
     def finish(self, case: Case, seconds: float) -> None:
         """Counts a case of the present launch that took this time, with its repetitions and waits."""
         self.forecast.learn_case(case, seconds)

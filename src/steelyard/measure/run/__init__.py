@@ -147,8 +147,10 @@ class Measurer:
     def carry_out(self, launch: Launch) -> None:
         """Carries out one launch of the plan: its cases that are not finished, while the time lasts."""
         open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
-        left = math.inf if self.budget is not None or self.length is None else self._count_time_left()
-        chosen = self._schedule.choose(launch, open_cases, left)
+        unlimited = self.length is None or (self.budget is not None and self.mains is None)
+        chosen = self._schedule.choose(launch, open_cases, math.inf if unlimited else self._count_time_left())
+        if self.budget is not None:
+            chosen.sort(key=lambda one: not self._schedule.is_main(launch, one[0]))
         late = self._start_launch(launch, chosen)
         measured = {i for i, _ in chosen[: len(chosen) - late]}
         if omitted := [(i, c) for i, c in open_cases if i not in measured]:
@@ -180,6 +182,12 @@ class Measurer:
             return self._is_budget_spent()
         return launch.repetition > 1 and self._count_time_left() < -GRACE
 
+    def _is_time_for_mains(self, launch: Launch, case: int) -> bool:
+        """Returns whether a budget has only the time left that the main figures of later launches need."""
+        if self.budget is None or self.mains is None or self._schedule.is_main(launch, case):
+            return False
+        return self._count_time_left() < self._schedule.needed_later()
+
     def _is_budget_spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget
 
@@ -191,7 +199,7 @@ class Measurer:
         program: Conversation | None = None
         try:
             for position, (index, case) in enumerate(cases):
-                if self._is_time_over(launch):
+                if self._is_time_over(launch) or self._is_time_for_mains(launch, index):
                     return len(cases) - position
                 program = program or self._start(launch)
                 self._show(launch, case)

@@ -87,7 +87,9 @@ def start(
         site=here.site,
         best=Best(best_pace.trusted(best), here.machine),
         patience=Patience(),
-        mains=None if chosen or request.settings else by_value.main_places(here.benchmarks, plan),
+        mains=None
+        if request.shape or request.settings or (sensing and sensing.wanted)
+        else by_value.main_places(here.benchmarks, plan),
     )
     return _carry_out(measurer, screen, recorded(sensing, folder.path, screen, afresh=True))
 
