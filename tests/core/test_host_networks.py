@@ -100,6 +100,12 @@ def test_files_of_a_machine_without_a_network_describe_none(tmp_path: Path) -> N
     assert read_networks(tmp_path, "host") == ()
 
 
+def test_hidden_interfaces_are_unknown_and_not_absent(tmp_path: Path) -> None:
+    record(tmp_path, "eth0")
+    assert host_network.describe(str(tmp_path))["reason"] == ""
+    assert host_network.describe(str(tmp_path / "hidden"))["reason"].startswith("there is no /sys/class/net here")
+
+
 def test_this_machine_is_described_without_an_error() -> None:
     network = make_network("here", host_network.describe())
     assert {setting.name for setting in network.settings} >= {

@@ -55,7 +55,12 @@ def describe(root: str = "/") -> dict[str, Any]:
     of_kernel = _kernel_timeout(files)
     of_routes = routes.read_route_timeouts() if files.live else {}
     interfaces = [_interface(files, name, of_routes.get(name, of_kernel)) for name in _choose_interfaces(files)]
-    return {"interfaces": [*interfaces, *_fabric_ports(files)][:MOST], "settings": list(_settings(files))}
+    hidden = "" if files.exists(_NET) else f"there is no {_NET} here: not in this kernel, or hidden by a container"
+    return {
+        "interfaces": [*interfaces, *_fabric_ports(files)][:MOST],
+        "settings": list(_settings(files)),
+        "reason": hidden,
+    }
 
 
 class _Files:
