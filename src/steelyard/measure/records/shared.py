@@ -30,8 +30,7 @@ _DIRECTORY = 16 << 20  # bytes of the list of files at the end of an archive
 _PART = 1 << 20
 _DAY = (1980, 1, 1, 0, 0, 0)  # the same runs make the same file
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# The errors that `zipfile` raises for a damaged archive.
-DAMAGED = (
+DAMAGED = (  # errors of `zipfile`
     OSError, EOFError, ValueError, LookupError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError,
     struct.error, OverflowError,
 )  # fmt: skip
