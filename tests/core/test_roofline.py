@@ -308,7 +308,7 @@ def test_many_kernels_below_their_roof_are_one_finding_with_a_list() -> None:
     found = rule.find(judged(*low, kernel(1.1e9, streaming(0.1, GIB), "well")))
     assert [f.level for f in found] == ["notice"]
     assert found[0].seen.startswith("20 of 21 kernels reach less than 60 % of their roofline limit (lowest: 8.3 %).")
-    assert "Of 21 kernels with their data in memory, 1 reach 60 %." in found[0].seen
+    assert "Of 21 kernels with their data in memory, 1 reaches 60 %." in found[0].seen
     assert len(found[0].evidence) == rule.MOST + 1
     assert found[0].evidence[-1] == "The Roofline page shows 12 more."
 

@@ -141,7 +141,8 @@ def _memory_note(large: Sequence[Place]) -> str:
     reached = sum((place.share or 0) >= BELOW for place in large)
     if not large:
         return ""
-    return f" Of {plural(len(large), 'kernel')} with their data in memory, {reached} {'reaches' if reached == 1 else 'reach'} {percent(BELOW)}."
+    reach = f"{reached} {'reaches' if reached == 1 else 'reach'} {percent(BELOW)}"
+    return f" Of {plural(len(large), 'kernel')} with their data in memory, {reach}."
 
 
 def _good(count: int, large: Sequence[Place]) -> Finding:
