@@ -118,8 +118,8 @@ def _word(name: str, value: Scalar) -> str:
 def findings_page(note: str) -> str:
     """Returns the list of the rules, each with the first line of its file."""
     rows = []
-    for name in findings.rules():
-        told = (findings.rule(name).__doc__ or "").strip()
+    for name in findings.list_rules():
+        told = (findings.load_rule(name).__doc__ or "").strip()
         rows.append((f"`{name}`", told.partition("\n")[0].removeprefix("Rule: ").rstrip(".")))
     text = (
         "A finding has a claim, its evidence, the likely cause, and a remedy. It is *serious*, a *notice*, or *good*. "

@@ -562,7 +562,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
 
 
 def told(rule: str, made: Evaluation) -> Finding:
-    (finding,) = findings.rule(rule).find(made)
+    (finding,) = findings.load_rule(rule).find(made)
     assert isinstance(finding, Finding)
     return finding
 
@@ -592,17 +592,17 @@ def test_cores_that_were_not_loaded_are_not_praised() -> None:
 
 
 def test_short_unverified_and_oversubscribed_runs_tell_nothing_of_load_bounds_and_pay() -> None:
-    assert findings.rule("load").find(loaded(0.08, 0.042, 0.04)) == []
+    assert findings.load_rule("load").find(loaded(0.08, 0.042, 0.04)) == []
     for changed in ({"letter": "S"}, {"error": 1e-3}, {"crowded": True}):
         made = evaluation([npb(1.0, model="mpi", workers=2), npb(0.8, model="rma", workers=2, **changed)])
-        assert findings.rule("one_sided").find(made) == []
+        assert findings.load_rule("one_sided").find(made) == []
         made = evaluation([npb(1.0, workers=2), npb(1.5, model="mpi", workers=2, **changed)])
-        assert findings.rule("bound").find(made) == []
+        assert findings.load_rule("bound").find(made) == []
 
 
 def test_a_program_near_the_bandwidth_of_triad_is_bound_by_the_memory() -> None:
     assert "is memory-bound" in told("bound", moving(11e9, 12e9)).seen
-    bound = findings.rule("bound")
+    bound = findings.load_rule("bound")
     assert bound.find(moving(4e9, 12e9)) == []
     assert bound.find(moving(20e9, 12e9)) == [], "its bytes come from a cache"
     assert bound.find(moving(11e9, 12e9, working_set=2e6)) == [], "it lies in a cache"
@@ -638,19 +638,19 @@ def test_the_same_is_told_of_mini_applications() -> None:
 
 
 def test_other_problems_kernels_and_loads_are_not_set_against_each_other() -> None:
-    rule = findings.rule("bound")
+    rule = findings.load_rule("bound")
     assert rule.find(evaluation([mini(1.0, threads=4), mini(1.4, ranks=4, points=2**24)])) == []
     assert rule.find(evaluation([mini(1.0, threads=4), mini(1.4, "other", ranks=4)])) == []
     assert rule.find(evaluation([mini(1.0, threads=2), mini(1.4, ranks=2, threads=2)])) == []
     assert rule.find(evaluation([mini(1.0, threads=4), mini(1.4, ranks=2, threads=2)])) != []
     # Ranks of two threads each load two cores a rank: not a core for each count.
     hybrid = [mini(8.0, ranks=1, threads=2), mini(7.9, ranks=2, threads=2)]
-    assert findings.rule("load").find(evaluation(hybrid, machine(cores=4))) == []
+    assert findings.load_rule("load").find(evaluation(hybrid, machine(cores=4))) == []
 
 
 def test_ranks_over_a_network_are_not_set_against_threads_of_one_node() -> None:
     apart = npb(1.4, model="mpi", workers=4, hosts=["a", "a", "b", "b"])
-    assert findings.rule("bound").find(evaluation([npb(1.0, workers=4), apart])) == []
+    assert findings.load_rule("bound").find(evaluation([npb(1.0, workers=4), apart])) == []
 
 
 def test_one_sided_communication_pays_or_does_not() -> None:
@@ -673,7 +673,7 @@ def test_openmps_threads_are_faster_or_slower_or_not_told_apart() -> None:
 
 
 def test_openmp_on_one_thread_or_without_a_processor_for_each_tells_nothing() -> None:
-    rule = findings.rule("openmp")
+    rule = findings.load_rule("openmp")
     assert rule.find(on_openmp(0.8, threads=1)) == []
     assert rule.find(on_openmp(0.8, threads=8)) == []
 
@@ -692,7 +692,7 @@ def test_of_several_cuts_of_the_same_cores_the_fastest_is_named() -> None:
 
 
 def test_only_the_same_problem_on_as_many_cores_is_cut_differently() -> None:
-    rule = findings.rule("threads_or_ranks")
+    rule = findings.load_rule("threads_or_ranks")
     wide = machine(cores=8)
     assert rule.find(evaluation([mini(1.0, ranks=2, threads=2), mini(1.5, ranks=4, points=2**24)], wide)) == []
     assert rule.find(evaluation([mini(1.0, ranks=2, threads=2), mini(1.5, ranks=8)], wide)) == []

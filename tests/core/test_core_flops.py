@@ -32,7 +32,7 @@ HOSTS = ("n0", "n1", "n2", "n3")
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
-    return findings.rule(rule).find(seen)
+    return findings.load_rule(rule).find(seen)
 
 
 # --------------------------------------------------------------------------- what was measured

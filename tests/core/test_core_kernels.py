@@ -485,7 +485,7 @@ def test_a_loop_that_vectors_make_slower_is_named() -> None:
 
 def test_two_compilers_are_compared_loop_by_loop_with_intervals() -> None:
     other = compiled(lambda k: usual(k) / (2 if k == "add" else 1), "clang-14.0.6", loops=groups.KERNELS)
-    rule = findings.rule("compilers")
+    rule = findings.load_rule("compilers")
     (compared,) = rule.find(evaluation([*compiled(usual, loops=groups.KERNELS), *other]))
     assert compared.seen.startswith("clang-14.0.6 is faster than gcc-12.2.0 in 0 of 62 cases and slower in 1.")
     assert "core.kernels add: clang-14.0.6 takes 1.414 times the time of gcc-12.2.0" in compared.evidence[0]

@@ -169,7 +169,7 @@ def test_a_record_of_a_device_is_judged_by_its_own_clock_and_has_a_remedy() -> N
     row = tuple(x * (1.5 if number in slow else 1) for number, x in enumerate(STEADY))
     verdict = judge_record(replace(record, samples=row), UNBOUNDED).verdict
     assert (verdict.level, verdict.evidence[0].kind) == ("DISTURBED", "device clock")
-    assert "nvidia-smi" in disturbances.remedy("device clock", builders.machine())
+    assert "nvidia-smi" in disturbances.suggest_remedy("device clock", builders.machine())
 
 
 @pytest.mark.parametrize(("longer", "level"), [(1.001, "CLEAN"), (1.2, "DISTURBED")])

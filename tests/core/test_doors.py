@@ -143,7 +143,7 @@ def test_a_command_runs_and_stands_in_its_place_of_the_help(wing: None, capsys: 
 def test_a_finding_is_judged(wing: None) -> None:
     judged = findings.judge(report_fixture.evaluation())
     assert [f.seen for f in judged.findings if f.rule == "rain"] == ["It rains."]
-    assert (findings.rule("rain").__doc__ or "").startswith("Rule: rain")
+    assert (findings.load_rule("rain").__doc__ or "").startswith("Rule: rain")
 
 
 def test_a_page_is_in_the_report(wing: None) -> None:
@@ -375,7 +375,7 @@ def test_a_syntax_error_is_placed_in_the_file_that_has_it(tmp_path: Path) -> Non
 def test_every_part_of_the_package_fits_its_door() -> None:
     pages = [part for part in doors.parts("page", doors.inside("pages")) if part.name != "benchmark"]
     commands = doors.parts("command", doors.inside("commands"))
-    for part in (*pages, *commands, *findings.rules().values()):
+    for part in (*pages, *commands, *findings.list_rules().values()):
         doors.load(part)
     assert catalogue.find()
     assert len(pages) > 10

@@ -24,14 +24,16 @@ PACKAGE = Path(steelyard.__file__).parent
 
 def test_what_disturbs_has_a_remedy_and_nothing_else() -> None:
     here = builders.machine()
-    assert {n for n in KINDS if disturbances.remedy(n, here)} == {n for n, k in KINDS.items() if k.level == "DISTURBED"}
-    assert all(disturbances.remedy(m.cause, here) for m in MEASURES.values())
+    assert {n for n in KINDS if disturbances.suggest_remedy(n, here)} == {
+        n for n, k in KINDS.items() if k.level == "DISTURBED"
+    }
+    assert all(disturbances.suggest_remedy(m.cause, here) for m in MEASURES.values())
 
 
 @pytest.mark.parametrize("kind", ["steal", "core clock", "shared core", "shared memory"])
 def test_beside_windows_the_remedy_is_about_its_own_load(kind: str) -> None:
     wsl = builders.machine(settings=(Setting("hypervisor", "WSL2", ""),))
-    assert disturbances.remedy(kind, wsl).startswith("Close the programs of Windows")
+    assert disturbances.suggest_remedy(kind, wsl).startswith("Close the programs of Windows")
 
 
 def test_every_kind_and_every_number_of_the_tables_is_noted_somewhere() -> None:

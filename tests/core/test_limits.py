@@ -50,7 +50,7 @@ def test_a_value_is_above_its_limit_beyond_both_uncertainties(given: Value, limi
 
 
 def all_findings(of: Evaluation) -> list[Finding]:
-    return [f for name in ("efficiency", "peak", "above_limit", "roof") for f in findings.rule(name).find(of)]
+    return [f for name in ("efficiency", "peak", "above_limit", "roof") for f in findings.load_rule(name).find(of)]
 
 
 @pytest.mark.parametrize("share", [1.02, 1.11, 2.08])
@@ -71,7 +71,7 @@ def test_a_peak_above_its_limit_is_never_good() -> None:
 def test_a_kernel_above_its_roof_is_never_good_and_its_share_says_so() -> None:
     fast = roofline.kernel(2.08 * 1.2e9, roofline.streaming(0.1, GIB))
     of = roofline.judged(fast)
-    assert [f.level for f in findings.rule("roof").find(of)] == ["notice"]
+    assert [f.level for f in findings.load_rule("roof").find(of)] == ["notice"]
     made = page.data(of)
     assert [row.share for row in made.parts[0].rows if "above" in row.share] == ["208 % (above its limit)"]
 

@@ -68,7 +68,7 @@ def run_of(
 
 
 def slow(of: Evaluation) -> list[Finding]:
-    return findings.rule("slow_transport").find(of)
+    return findings.load_rule("slow_transport").find(of)
 
 
 # --------------------------------------------------------------------------- what is read

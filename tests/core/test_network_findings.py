@@ -43,7 +43,7 @@ LINK = {"network_bandwidth": Limit(1e9, "B/s", "the system file")}
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
-    return findings.rule(rule).find(seen)
+    return findings.load_rule(rule).find(seen)
 
 
 # --------------------------------------------------------------------------- what was measured
@@ -636,8 +636,8 @@ def test_two_ways_within_a_machine_are_not_among_what_matters() -> None:
     within, between = (only("two_way", evaluation(both_ways(1.1, hosts=h))) for h in (("a", "a"), ("a", "b")))
     assert (within.effect, within.remedy) == (None, "")
     assert "This is no fault." in within.cause
-    assert [kind.finding for kind in findings.foremost([within, between])] == [between]
-    assert findings.foremost([within]) == ()
+    assert [kind.finding for kind in findings.select_foremost([within, between])] == [between]
+    assert findings.select_foremost([within]) == ()
 
 
 def test_the_gain_of_more_pairs_stands_in_the_first_sentence() -> None:
@@ -810,9 +810,9 @@ def test_results_that_were_disturbed_are_told_with_care(rule: str) -> None:
 def test_times_of_nodes_are_the_medians_over_their_ranks_launch_by_launch() -> None:
     hosts = ("a", "a", "b")
     seconds = {(0, 1): [9.0, 9.0], (0, 2): [1.0, 2.0], (1, 2): [3.0, 4.0]}
-    assert _nodes.members(hosts) == {"a": (0, 1), "b": (2,)}
-    assert _nodes.pairs_of_nodes(seconds, hosts) == {(0, 1): [2.0, 3.0]}
-    assert _nodes.rows_of_nodes([[1.0, 2.0], [3.0, 4.0], []], hosts) == [[2.0, 3.0], []]
+    assert _nodes.group_ranks_by_host(hosts) == {"a": (0, 1), "b": (2,)}
+    assert _nodes.summarise_node_pairs(seconds, hosts) == {(0, 1): [2.0, 3.0]}
+    assert _nodes.summarise_nodes([[1.0, 2.0], [3.0, 4.0], []], hosts) == [[2.0, 3.0], []]
 
 
 def test_the_caches_of_buffers_are_those_of_the_ranks_processors() -> None:

@@ -353,15 +353,15 @@ def on_openmp(kernel: str, ours: float, theirs: float, policy: str = "default") 
 
 @pytest.mark.wings
 def test_openmps_threads_are_compared_with_our_own() -> None:
-    (found,) = findings.rule("openmp").find(
+    (found,) = findings.load_rule("openmp").find(
         with_device(on_openmp("vector", 1e-3, 2e-3) + on_openmp("nbody", 1e-3, 1e-3))
     )
     assert "OpenMP threads are only 0.50 (" in found.seen
     assert "certainly slower in 1 of 2 cases" in found.seen
     assert found.evidence[0].startswith("node.vector (4 threads, ")
-    (alike,) = findings.rule("openmp").find(with_device(on_openmp("nbody", 1e-3, 1e-3)))
+    (alike,) = findings.load_rule("openmp").find(with_device(on_openmp("nbody", 1e-3, 1e-3)))
     assert alike.level == "good"
-    assert findings.rule("openmp").find(with_device(in_modes("vector", 1e-3, 2e-3, 1e-3))) == []
+    assert findings.load_rule("openmp").find(with_device(in_modes("vector", 1e-3, 2e-3, 1e-3))) == []
 
 
 # --------------------------------------------------------------------------- the page

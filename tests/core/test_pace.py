@@ -280,7 +280,7 @@ def test_launches_whose_best_samples_differ_without_a_cause_are_unsettled():
     def verdict(other):
         best = best_pace.learned(builders.evaluation((), records=(fast, other)).run)
         records = [replace(judging.rejudge_record(r, best), work={"bytes": 1.0}) for r in (fast, other)]
-        paces = judging.paces_of(best)
+        paces = judging.make_paces(best)
         (result,) = results(records, {"a.b": benchmark}, paces)
         return result.verdict
 

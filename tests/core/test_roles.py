@@ -91,7 +91,7 @@ def lift(rate: float, **changed: Any) -> Result:
 
 
 def told(rule: str, of: Evaluation) -> Finding:
-    (finding,) = findings.rule(rule).find(of)
+    (finding,) = findings.load_rule(rule).find(of)
     return finding
 
 

@@ -21,7 +21,7 @@ from golden_runs import copied
 from steelyard.compare import published_figures
 from steelyard.compare.runs import compare
 from steelyard.judge import evaluation as evaluating
-from steelyard.judge.findings.remedies import advise, divide
+from steelyard.judge.findings.remedies import advise, split_command
 from steelyard.measure.published.system_library import system_names
 from steelyard.model import Evaluation, Finding, Tool
 from steelyard.show.report import lines, scaling_rows, screen, side_by_side, summarised_run, summary, values
@@ -283,7 +283,7 @@ def test_an_advice_keeps_its_whole_command() -> None:
     advice = advise(
         "Find the number of pairs from which the rate no longer grows: ", "run --preset standard --only network.rate"
     )
-    assert lines.shorten_advice(74, *divide(advice)) == [
+    assert lines.shorten_advice(74, *split_command(advice)) == [
         "Find the number of pairs from which the rate no longer grows:",
         "steelyard run --preset standard --only network.rate",
     ]
@@ -331,7 +331,7 @@ def test_a_shortened_advice_has_a_whole_command_or_none(title: str, ends: list[s
     text = f"{title}Use more time{''.join(ends)}. Then measure again: "
     advice = replace(advise(text, "run --preset full --set elements=1,2"), seconds=182.0)
     command = "steelyard run --preset full --set elements=1,2 (takes about 3 min 2 s)"
-    kept = " ".join(lines.shorten_advice(width, *divide(advice)))
+    kept = " ".join(lines.shorten_advice(width, *split_command(advice)))
     assert kept.endswith(command) or "steelyard" not in kept
     assert not kept.endswith(("again.", "again:"))
 

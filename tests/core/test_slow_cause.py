@@ -295,7 +295,7 @@ def test_a_clock_fell_only_where_that_of_equal_cases_fell(clocks, hypervisor, ca
         for threads, column in clocks.items()
         for clock in column
     ]
-    (finding,) = findings.rule("clock").find(builders.evaluation(results, machine))
+    (finding,) = findings.load_rule("clock").find(builders.evaluation(results, machine))
     assert cause in finding.cause
 
 

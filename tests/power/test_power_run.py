@@ -281,7 +281,7 @@ def priced(watts: float, seconds: float, mode: str, **parameters: object) -> Res
 
 
 def spoken(rule: str, results: Sequence[Result], power: Power | None = None) -> list[Finding]:
-    return findings.rule(rule).find(replace(builders.evaluation(results), power=power))
+    return findings.load_rule(rule).find(replace(builders.evaluation(results), power=power))
 
 
 def test_a_device_must_be_faster_by_as_much_as_it_draws_more() -> None:
@@ -329,7 +329,7 @@ def together(seconds: float) -> Evaluation:
 
 
 def test_both_together_are_set_against_the_better_one_alone() -> None:
-    (costs,) = findings.rule("together_energy").find(together(0.48e-3))
+    (costs,) = findings.load_rule("together_energy").find(together(0.48e-3))
     assert costs.level == "notice"
     assert (
         costs.seen
@@ -339,10 +339,10 @@ def test_both_together_are_set_against_the_better_one_alone() -> None:
     assert "need a speed-up above 1.10 (P2/P1) and have 1.04" in costs.evidence[0]
     assert "vector with the device alone (--set mode=opencl)" in costs.remedy
     assert costs.effect == pytest.approx(1.056)
-    (unsure,) = findings.rule("together_energy").find(together(0.457e-3))
+    (unsure,) = findings.load_rule("together_energy").find(together(0.457e-3))
     assert (unsure.level, unsure.remedy) == ("good", "")
     assert "none of 1 kernel (energy of the node), as far as is certain: no certain difference in 1" in unsure.seen
-    (saves,) = findings.rule("together_energy").find(together(0.3e-3))
+    (saves,) = findings.load_rule("together_energy").find(together(0.3e-3))
     assert (
         "use more energy than the better one alone in none of 1 kernel (energy of the node), as far as is certain: less in 1"
         in saves.seen
@@ -353,7 +353,7 @@ def test_energies_whose_intervals_are_not_known_are_not_compared() -> None:
     made = together(0.48e-3)
     energy = Value(1e-3, "J", None, None, "lower")
     other = [replace(r, metrics={**r.metrics, "energy": energy}) for r in made.results]
-    assert findings.rule("together_energy").find(replace(made, results=tuple(other))) == []
+    assert findings.load_rule("together_energy").find(replace(made, results=tuple(other))) == []
 
 
 def drawing(result: Result, watts: float) -> Result:
@@ -372,7 +372,7 @@ def below_roofs(share: float, flops_per_byte: float = 0.1) -> Evaluation:
 
 
 def test_a_flop_and_a_byte_have_the_price_of_their_roof() -> None:
-    (told,) = findings.rule("energy_roof").find(below_roofs(0.9))
+    (told,) = findings.load_rule("energy_roof").find(below_roofs(0.9))
     # 100 W over 40 Gflop/s, and over 12 GB/s that the Triad moves.
     assert "a flop costs 2.50 nJ and a byte of the memory 8.33 nJ (energy of the node). Below 3.33 flop/B" in told.seen
     assert "This holds for 1 of 1 kernel with data in memory" in told.seen
@@ -380,13 +380,13 @@ def test_a_flop_and_a_byte_have_the_price_of_their_roof() -> None:
     assert told.evidence[1].startswith("120 MB/J: 8.33 nJ")
     assert "1.11 times the energy of its bytes at the roof" in told.evidence[2]
     assert "Its flops cost 3 % of that" in told.evidence[2]
-    (dense,) = findings.rule("energy_roof").find(below_roofs(0.4, 10.0))
+    (dense,) = findings.load_rule("energy_roof").find(below_roofs(0.4, 10.0))
     assert "the energy of its flops at the roof" not in told.evidence[2]
     assert "its flops at the roof" in dense.evidence[2]
 
 
 def test_a_kernel_far_below_its_roof_pays_for_the_time() -> None:
-    (told,) = findings.rule("energy_roof").find(below_roofs(0.3))
+    (told,) = findings.load_rule("energy_roof").find(below_roofs(0.3))
     assert told.level == "notice"
     assert "1 of them use more than 2 times" in told.seen
     assert told.effect == pytest.approx(1 / 0.3, rel=0.02)
@@ -396,7 +396,7 @@ def test_without_the_energy_of_a_roof_there_is_no_price() -> None:
     made = below_roofs(0.9)
     plain = [replace(r, metrics={k: v for k, v in r.metrics.items() if k != "energy"}) for r in made.results]
     peaks = [r if r.benchmark != "core.peak" else p for r, p in zip(made.results, plain, strict=True)]
-    assert findings.rule("energy_roof").find(replace(made, results=tuple(peaks))) == []
+    assert findings.load_rule("energy_roof").find(replace(made, results=tuple(peaks))) == []
 
 
 SPEAKS = {

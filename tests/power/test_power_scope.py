@@ -198,7 +198,7 @@ def test_each_case_has_the_right_joules_or_none(
     assert all(r.metrics["energy"].low <= r.metrics["energy"].value for r in made.results if "energy" in r.metrics)
     if None in right:
         have = "has" if right.count(None) == 1 else "have"
-        assert f"{have} no energy, because no sensor covers" in energy.uncovered(made)
+        assert f"{have} no energy, because no sensor covers" in energy.name_uncovered(made)
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_several_hosts_need_a_sensor_on_each(names: Sequence[str], right: tuple[
     meters = {named(COUNTER if "gpu" in name else RAPL, name): CPU for name in names}
     made = with_energy(meters, hosts=("n1", "n2"), host="n1")
     assert joules(made) == sums(*right)
-    assert (energy.spend(made) is None) == (right[0] is None)
-    questions = [found.seen for found in findings.rule("idle_share").find(made) if found.level == "undecided"]
+    assert (energy.measure_run(made) is None) == (right[0] is None)
+    questions = [found.seen for found in findings.load_rule("idle_share").find(made) if found.level == "undecided"]
     assert questions == ([] if right[0] else ["The power of the run is unknown: no sensor covers all hosts."])
 
 
@@ -244,7 +244,7 @@ def test_local_cases_and_cases_on_two_nodes_have_their_own_energy() -> None:
     made, _ = energy.add_energy(both, {}, power(meters), here)
     watts = [r.metrics["power"].value for r in made]
     assert watts == [pytest.approx(n * w, rel=0.01) for n in (1, 2) for w in (600, 800, 950)]
-    spent = energy.spend(replace(builders.evaluation(list(made), here), power=power(meters)))
+    spent = energy.measure_run(replace(builders.evaluation(list(made), here), power=power(meters)))
     assert spent
     assert words(spent.coverage.scope) == "2 nodes"
 
@@ -426,7 +426,7 @@ def test_one_number_stands_for_the_idle_machine_and_for_the_run() -> None:
     made = evaluated(ALL | {SMI: (87.3, 90.0, 410.0, 410.0)})
     short = summary.as_json(summarised_run.summarised(made))["energy"]
     assert short["idle"] == pytest.approx(201.0, rel=0.01)
-    (found,) = findings.rule("idle_share").find(made)
+    (found,) = findings.load_rule("idle_share").find(made)
     assert "(201 W of 540 W, by RAPL (powercap) + NVML)" in found.seen
     assert found.seen.startswith("While idle, the processors and accelerator gpu0 draw 37 % of their power under load")
     (used,) = [s for s in data(made).sentences if "used" in s]
@@ -453,7 +453,7 @@ def test_one_number_stands_for_the_idle_machine_and_for_the_run() -> None:
     ],
 )
 def test_the_idle_share_fits_the_parts_that_are_measured(meters: Meters, text: str | None, cause: str) -> None:
-    found = findings.rule("idle_share").find(evaluated(meters))
+    found = findings.load_rule("idle_share").find(evaluated(meters))
     assert [f.seen.startswith(text) and f.cause.startswith(cause) for f in found] == ([True] if text else [])
 
 
@@ -469,9 +469,9 @@ def test_findings_refuse_energies_that_lack_a_part() -> None:
     for meters, part in (({COUNTER: GPU}, "the processors"), ({RAPL: CPU}, "the device NVIDIA H200")):
         made = with_energy(meters)
         for rule in ("accelerator_energy", "together_energy"):
-            (found,) = findings.rule(rule).find(made)
+            (found,) = findings.load_rule(rule).find(made)
             assert (found.level, f"no sensor covers {part}" in found.seen) == ("undecided", True)
-    assert findings.rule("idle_share").find(with_energy({COUNTER: GPU})) == []
+    assert findings.load_rule("idle_share").find(with_energy({COUNTER: GPU})) == []
 
 
 @pytest.mark.parametrize(
@@ -506,7 +506,7 @@ def test_the_real_reason_for_a_case_without_energy_is_named(sensor: Sensor | Non
     kept = ~lost if sensor == PDU else np.arange(len(lost)) % (1 if sensor else 200) == 0
     told = Power({one.name: Trace(one, readings.at[kept], value[kept])})
     made, _ = energy.add_energy(results(), {}, told, builders.machine(devices=(replace(POCL, number=0),)))
-    unread = energy.unread(
+    unread = energy.count_missing_reasons(
         replace(builders.evaluation(list(made), builders.machine(devices=(replace(POCL, number=0),))), power=told)
     )
     assert unread == ({f"{one.name} {why}": 1} if why else {"": 3})

@@ -28,7 +28,7 @@ from steelyard.show.report import lines, sentences
 MIB = 1 << 20
 LIMIT = {"memory_bandwidth": Limit(20e9, "B/s", "2 channels × 1250 MT/s × 8 B")}
 NEVER = Setting("transparent_huge_pages", "never", "/sys/kernel/mm/transparent_hugepage/enabled")
-RULES = findings.rules()
+RULES = findings.list_rules()
 VERB = re.compile(
     r"\b(is|are|was|were|has|have|does|do|can|cannot|could|reach(es)?|takes?|uses?|costs?|moves?|hides?|gains?|limits?|makes?|"
     r"draws?|varies|differ|reduces?|allows?|hardly|still|matters?|runs?|keeps?|changed|issued|saves?|comes?|measured|shows?|used|depends)\b"
@@ -36,7 +36,7 @@ VERB = re.compile(
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
-    return findings.rule(rule).find(seen)
+    return findings.load_rule(rule).find(seen)
 
 
 def disturbed(rate: float, **changed: Scalar) -> Result:
@@ -612,17 +612,17 @@ def test_findings_are_ordered_by_wrong_results_level_and_weight() -> None:
         named("disturbed", "good", reach="figures"),
         named("tolerance", "good"),
     )
-    assert findings.ranked(reversed(ordered)) == ordered
+    assert findings.sort_findings(reversed(ordered)) == ordered
 
 
 def test_a_ratio_and_its_inverse_have_the_same_weight() -> None:
-    assert findings.weight(named("a", effect=0.5)) == findings.weight(named("a", effect=2.0)) == 1.0
-    assert findings.weight(named("a")) == findings.weight(named("a", effect=1.0)) == 0.0
+    assert findings.weigh(named("a", effect=0.5)) == findings.weigh(named("a", effect=2.0)) == 1.0
+    assert findings.weigh(named("a")) == findings.weigh(named("a", effect=1.0)) == 0.0
 
 
 def test_of_each_kind_one_finding_stands_for_all() -> None:
     low, high = named("tolerance", effect=1.5), named("tolerance", effect=3.0)
-    kinds = findings.kinds([low, named("clock", effect=1.1, reach="figures"), high, named("tolerance", "good")])
+    kinds = findings.group_by_rule([low, named("clock", effect=1.1, reach="figures"), high, named("tolerance", "good")])
     assert (kinds[0].finding, kinds[0].others) == (high, 2)
     assert [kind.finding.rule for kind in kinds] == ["tolerance", "clock"]
 

@@ -15,7 +15,7 @@ from golden_runs import copied
 from steelyard.judge import findings
 from steelyard.judge.evaluation import evaluate
 from steelyard.judge.findings import disturbances, doctor, durations
-from steelyard.judge.findings.remedies import advise, describe, divide
+from steelyard.judge.findings.remedies import advise, describe, split_command
 from steelyard.measure.plan import estimate
 from steelyard.model import Core, Evaluation, Finding, Machine, Setting
 from steelyard.show.report.lines import shorten_advice
@@ -134,7 +134,7 @@ def unfit(members: Iterable[Finding], here: Machine) -> Iterable[tuple[str, str]
 def untimed(members: Iterable[Finding]) -> Iterable[tuple[str, str]]:
     """The runs that a remedy advises without their time: in its text, or as a command without seconds."""
     for finding in members:
-        text, command = divide(finding.remedy)
+        text, command = split_command(finding.remedy)
         if re.search(r"steelyard (?:run|scale)\b(?! on each)", text) or (command and "(takes about" not in command):
             yield finding.rule, describe(finding.remedy)
 
@@ -156,7 +156,7 @@ def test_every_run_that_a_remedy_advises_states_how_long_it_takes() -> None:
 
 @pytest.mark.parametrize("kind", ["shared core", "core clock"])
 def test_the_remedy_differs_with_the_machine(kind: str) -> None:
-    assert len({disturbances.remedy(kind, here) for here in machines()}) == 3
+    assert len({disturbances.suggest_remedy(kind, here) for here in machines()}) == 3
 
 
 def test_a_contradiction_and_an_unfit_remedy_are_found() -> None:
@@ -201,22 +201,22 @@ def test_a_remedy_names_the_folder_of_a_benchmark_from_outside() -> None:
 def test_only_one_of_the_findings_that_matter_most_is_about_the_measurement() -> None:
     measurement = [replace(rules.named(f"m{n}", "serious", 9.0), about="measurement") for n in range(4)]
     others = [rules.named(f"rule {n}", effect=2.0) for n in range(6)]
-    chosen = [kind.finding.about for kind in findings.foremost([*measurement, *others])]
+    chosen = [kind.finding.about for kind in findings.select_foremost([*measurement, *others])]
     assert (len(chosen), chosen.count("measurement")) == (5, 1)
 
 
 def test_open_questions_are_one_line() -> None:
     asked = [replace(rules.named(f"q{n}", "undecided"), cause="The intervals are too wide.") for n in range(2)]
-    assert findings.unanswered(asked) == "2 questions could not be answered: the intervals are too wide."
+    assert findings.describe_undecided(asked) == "2 questions could not be answered: the intervals are too wide."
     asked.append(replace(asked[0], cause="A limit of the machine is unknown."))
-    assert findings.unanswered(asked) == (
+    assert findings.describe_undecided(asked) == (
         "3 questions could not be answered: the intervals are too wide (2); a limit of the machine is unknown (1)."
     )
-    assert findings.kinds(asked) == ()
-    assert findings.unanswered([]) == ""
+    assert findings.group_by_rule(asked) == ()
+    assert findings.describe_undecided([]) == ""
 
 
 def test_a_shortened_advice_keeps_the_time_of_its_run() -> None:
     again = advise("Measure again (on a quiet machine): ", "run --only memory.stream", then=". Then compare both runs.")
-    shown = shorten_advice(76, *divide(replace(again, seconds=20.0)))
+    shown = shorten_advice(76, *split_command(replace(again, seconds=20.0)))
     assert shown == ["Measure again: steelyard run --only memory.stream (takes about 20 s)."]

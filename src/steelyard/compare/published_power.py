@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.judge.evaluation.energy import idle
+from steelyard.judge.evaluation.energy import measure_idle
 from steelyard.measure.published import Published
 from steelyard.measure.telemetry.watched import modelled, not_idle
 from steelyard.model import Evaluation, Level, Machine, Result, Value
@@ -48,7 +48,7 @@ def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
 
 
 def _idle(evaluation: Evaluation) -> Drawn:
-    power, resting = evaluation.power, idle(evaluation)
+    power, resting = evaluation.power, measure_idle(evaluation)
     if resting is None or resting[0].scope != (NODE,):
         return NONE
     counted, spent = resting

@@ -42,16 +42,16 @@ def add_energy(
     foreign = {name for name, item in benchmarks.items() if any(source.foreign for source in item.sources)}
     resting: dict[Coverage, Energy | None] = {}
     extended = list(results)
-    for place, (result, counted) in enumerate(zip(results, _counting(results, traces, machine), strict=True)):
+    for place, (result, counted) in enumerate(zip(results, _sensors(results, traces, machine), strict=True)):
         if counted.scope and not coverage.missing(counted.scope, result.parameters, machine):
             if counted not in resting:
-                resting[counted] = _idle(traces, counted, power)
+                resting[counted] = _sum_idle(traces, counted, power)
             is_foreign = result.benchmark in foreign
             extended[place] = _add_energy(result, traces, counted, resting[counted], is_foreign)
     return tuple(extended), add_metrics(benchmarks, extended, power)
 
 
-def _counting(results: Sequence[Result], traces: Mapping[str, Course], machine: Machine | None) -> Iterator[Coverage]:
+def _sensors(results: Sequence[Result], traces: Mapping[str, Course], machine: Machine | None) -> Iterator[Coverage]:
     """Yields for each result the sensors whose sum is the energy of its hosts."""
     sensors = [item.sensor for item in traces.values()]
     of_hosts: dict[tuple[str, ...], Coverage] = {}
@@ -71,9 +71,9 @@ def _hosts(result: Result, machine: Machine | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(messages.hosts_of(result.attempts) or (host.name for host in every)))
 
 
-def uncovered(evaluation: Evaluation) -> str:
+def name_uncovered(evaluation: Evaluation) -> str:
     """Returns the sentence on cases whose energy the sensors do not cover: which parts they lack; "" if there is none."""
-    lacks = lacking(evaluation, evaluation.results)
+    lacks = count_missing_parts(evaluation, evaluation.results)
     number, parts = sum(lacks.values()), joined(f"{part} ({count})" for part, count in lacks.items())
     if not lacks:
         return ""
@@ -81,12 +81,12 @@ def uncovered(evaluation: Evaluation) -> str:
     return f"{number} of {plural(len(evaluation.results), 'case')} {have} no energy, because no sensor covers {parts}."
 
 
-def lacking(evaluation: Evaluation, results: Iterable[Result]) -> dict[str, int]:
+def count_missing_parts(evaluation: Evaluation, results: Iterable[Result]) -> dict[str, int]:
     """Returns the parts that compute in results without energy, and that no sensor covers, each with the number of results."""
     return dict(Counter(part for _, _, part in _list_without_energy(evaluation, results) if part))
 
 
-def unread(evaluation: Evaluation) -> dict[str, int]:
+def count_missing_reasons(evaluation: Evaluation) -> dict[str, int]:
     """Returns why cases that the sensors cover have no energy, each with the number of cases; "" for cases that are too short."""
     power, traces = evaluation.power, _sum_run_sensors(evaluation)[0]
     cases = [(r, counted) for r, counted, part in _list_without_energy(evaluation, evaluation.results) if not part]
@@ -120,7 +120,7 @@ def _list_without_energy(evaluation: Evaluation, results: Iterable[Result]) -> I
     """Yields the results without energy, the sensors that count for them, and the parts that these lack ("" for none)."""
     traces, machine = _sum_run_sensors(evaluation)[0], evaluation.run.machine
     results = [r for r in results if r.metrics and POWER.name not in r.metrics] if traces else []
-    for result, counted in zip(results, _counting(results, traces, machine), strict=True):
+    for result, counted in zip(results, _sensors(results, traces, machine), strict=True):
         several = "" if counted.sensors else "all hosts" if len(_hosts(result, machine)) > 1 else "the host of the case"
         yield result, counted, several or coverage.missing(counted.scope, result.parameters, machine)
 
@@ -136,7 +136,7 @@ class Spent:
     idle: Energy | None
 
 
-def spend(evaluation: Evaluation) -> Spent | None:
+def measure_run(evaluation: Evaluation) -> Spent | None:
     """Returns the energy of the whole run, and the idle power; None without usable readings of all of its hosts meanwhile."""
     traces, counted = _sum_run_sensors(evaluation)
     if not traces:
@@ -146,10 +146,10 @@ def spend(evaluation: Evaluation) -> Spent | None:
         return None
     first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
     spent = total(traces, counted, Stretch("run", first, last))
-    return Spent(traces, counted, (first, last), spent, _idle(traces, counted, evaluation.power)) if spent else None
+    return Spent(traces, counted, (first, last), spent, _sum_idle(traces, counted, evaluation.power)) if spent else None
 
 
-def contradictions(spent: Spent) -> list[str]:
+def list_contradictions(spent: Spent) -> list[str]:
     """Returns a sentence for each two sensors of the run of which one must be wrong."""
     claims = cost(spent.courses, Stretch("run", *spent.stretch)).claims
     sensors = [item.sensor for item in spent.courses.values()]
@@ -161,10 +161,10 @@ def find_load(evaluation: Evaluation) -> Account | None:
     return Account.of(evaluation.power.busy, evaluation.run.machine.processors, 1) if evaluation.power else None
 
 
-def idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:
+def measure_idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:
     """Returns the energy of the idle machine before the run, and the sensors that count; None without usable readings."""
     traces, counted = _sum_run_sensors(evaluation)
-    spent = _idle(traces, counted, evaluation.power)
+    spent = _sum_idle(traces, counted, evaluation.power)
     return (counted, spent) if spent else None
 
 
@@ -191,7 +191,7 @@ def describe_other_hosts(evaluation: Evaluation) -> list[str]:
     ]
 
 
-def _idle(traces: Mapping[str, Course], counted: Coverage, power: Power | None) -> Energy | None:
+def _sum_idle(traces: Mapping[str, Course], counted: Coverage, power: Power | None) -> Energy | None:
     return total(traces, counted, Stretch("idle", *power.idle)) if power and power.idle and counted.sensors else None
 
 
@@ -251,15 +251,15 @@ def _add_energy(
         max(e.high / e.seconds for e in energies),
     )
     seconds = _Range(spread.value, spread.low, spread.high)
-    energy = power.times(seconds)
-    metrics = {POWER: power, ENERGY: energy, DELAY: energy.times(seconds)}
+    energy = power.multiply(seconds)
+    metrics = {POWER: power, ENERGY: energy, DELAY: energy.multiply(seconds)}
     if idle:
         base = _Range(idle.power, idle.low / idle.seconds, idle.high / idle.seconds)
-        metrics[BEYOND] = power.less(base).times(seconds)
+        metrics[BEYOND] = power.subtract(base).multiply(seconds)
     flops = used[0].work.get("flops")
     if flops and energy.low:
-        metrics[FLOPS] = energy.under(flops)
-    values = {m.name: interval.stated(m, counted.scope) for m, interval in metrics.items()}
+        metrics[FLOPS] = energy.divide_from(flops)
+    values = {m.name: interval.make_value(m, counted.scope) for m, interval in metrics.items()}
     return replace(result, metrics={**result.metrics, **values})
 
 
@@ -306,20 +306,20 @@ class _Range:
     low: float | None
     high: float | None
 
-    def times(self, other: "_Range") -> "_Range":
+    def multiply(self, other: "_Range") -> "_Range":
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return _Range(self.value * other.value, None, None)
         low = self.low * (other.low if self.low >= 0 else other.high)
         return _Range(self.value * other.value, low, self.high * (other.high if self.high >= 0 else other.low))
 
-    def less(self, other: "_Range") -> "_Range":
+    def subtract(self, other: "_Range") -> "_Range":
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return _Range(self.value - other.value, None, None)
         return _Range(self.value - other.value, self.low - other.high, self.high - other.low)
 
-    def under(self, amount: float) -> "_Range":
+    def divide_from(self, amount: float) -> "_Range":
         low, high = (amount / end if end else None for end in (self.high, self.low))
         return _Range(amount / self.value, low, high)
 
-    def stated(self, metric: Metric, scope: Parts) -> Value:
+    def make_value(self, metric: Metric, scope: Parts) -> Value:
         return Value(self.value, metric.unit, self.low, self.high, metric.better, scope=scope)

@@ -73,13 +73,13 @@ def name_metrics(values: Iterable[ForeignValue]) -> dict[tuple[str, str, str, st
     first: dict[tuple[str, str, str], str] = {}
     for v in values:
         metric = (v.benchmark, v.kernel, v.metric)
-        main = first.setdefault(metric, _kind_of(v.statistic))
-        ending = "" if _kind_of(v.statistic) == main else "_" + re.sub(r"\W+", "_", v.statistic)
+        main = first.setdefault(metric, _classify_statistic(v.statistic))
+        ending = "" if _classify_statistic(v.statistic) == main else "_" + re.sub(r"\W+", "_", v.statistic)
         names.setdefault((*metric, v.statistic), v.metric + ending)
     return names
 
 
-def _kind_of(statistic: str) -> str:
+def _classify_statistic(statistic: str) -> str:
     return re.sub(r"\bof \d+", "of n", statistic)
 
 
@@ -143,7 +143,7 @@ def _name_statistic(samples: Sequence[ForeignValue]) -> str:
     if count == 1:
         return one
     if len({sample.statistic for sample in samples}) > 1:
-        one = _kind_of(one)
+        one = _classify_statistic(one)
     return f"median of {count} runs" if one == "one run" else f"{one} (median of {count})"
 
 

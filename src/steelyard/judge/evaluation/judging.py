@@ -46,7 +46,7 @@ def evaluate_run(
     run = replace(run, machine=add_limits(run.machine, run.records))
     condition = add_proofs(find_condition(run.records, map(best.shares, run.records)), run.records, run.machine)
     known = run.shown.runs >= KNOWN_RUNS and bool(run.shown.slow)
-    paces = paces_of(best, run.shown.slow, unknown=run.machine.is_virtual and not known)
+    paces = make_paces(best, run.shown.slow, unknown=run.machine.is_virtual and not known)
     measured = results(run.records, benchmarks, paces)
     with_energy, extended = energy.add_energy(measured, benchmarks, power, run.machine)
     complete = tuple(add_launch_times(add_result_limits(result, extended, run.machine)) for result in with_energy)
@@ -62,7 +62,7 @@ def add_result_limits(result: Result, benchmarks: Mapping[str, Benchmark], machi
     return replace(result, limits={name: limit for name, limit in known if limit})
 
 
-def paces_of(best: Best, slow: Mapping[str, float] = MappingProxyType({}), unknown: bool = False) -> Paces:
+def make_paces(best: Best, slow: Mapping[str, float] = MappingProxyType({}), unknown: bool = False) -> Paces:
     """Returns the paces of a machine, with the slow ones of earlier runs, and whether other guests take an unknown part of it."""
     return Paces(
         losses=lambda record: paces_lost(best.shares(record)),

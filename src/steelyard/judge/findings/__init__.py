@@ -34,7 +34,7 @@ class Kind:
     others: int
 
 
-def rules() -> dict[str, Part]:
+def list_rules() -> dict[str, Part]:
     """Returns all rules by name, sorted, from the wings and this folder (without the doctor)."""
     here = Path(__path__[0])
     groups = {
@@ -44,24 +44,24 @@ def rules() -> dict[str, Part]:
     return {part.name: part for part in doors.parts("rule", groups | wings)}
 
 
-def rule(name: str) -> ModuleType:
+def load_rule(name: str) -> ModuleType:
     """Returns the module of a rule."""
-    return doors.load(rules()[name])
+    return doors.load(list_rules()[name])
 
 
 def judge(evaluation: Evaluation) -> Evaluation:
     """Returns the evaluation with the findings of all rules, ordered by weight. A rule that fails is a finding of its own."""
     findings: list[Finding] = []
     unchanged = plain(evaluation)
-    for part in rules().values():
+    for part in list_rules().values():
         try:
             module = doors.load(part)
             if (unchanged.run.imported is not None) == getattr(module, "IMPORTED", False):
                 seen = evaluation if getattr(module, "EVERY_VARIANT", False) else unchanged
                 findings += _find(part, module, seen)
         except doors.PartFailed as failure:
-            findings.append(_failed_rule(part, failure))
-    ordered = ranked(findings)
+            findings.append(_report_failed_rule(part, failure))
+    ordered = sort_findings(findings)
     # How long a remedy takes is unknown on a machine that Steelyard did not describe.
     from steelyard.judge.findings import durations  # with the plans, which a list of findings does not need
 
@@ -78,7 +78,7 @@ def _find(part: Part, module: ModuleType, evaluation: Evaluation) -> tuple[Findi
         raise doors.PartFailed(part, f"a finding has a field of a wrong type or value ({error})") from error
 
 
-def _failed_rule(part: Part, failure: doors.PartFailed) -> Finding:
+def _report_failed_rule(part: Part, failure: doors.PartFailed) -> Finding:
     return Finding(
         rule=part.name,
         level="notice",
@@ -91,7 +91,7 @@ def _failed_rule(part: Part, failure: doors.PartFailed) -> Finding:
     )
 
 
-def weight(finding: Finding) -> float:
+def weigh(finding: Finding) -> float:
     """Returns the weight of a finding, 0 to 4: the share of the time or figure at stake, times the weight of its reach."""
     effect = finding.effect
     if effect is None or not effect > 0:
@@ -99,33 +99,33 @@ def weight(finding: Finding) -> float:
     return WEIGHTS[finding.reach] * (1 - min(effect, 1 / effect))
 
 
-def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sorts findings: wrong results, serious, notices, good, undecided; within each by weight, then by reach."""
-    return tuple(sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weight(f), -WEIGHTS[f.reach])))
+    return tuple(sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weigh(f), -WEIGHTS[f.reach])))
 
 
-def kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+def group_by_rule(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     """Groups the ordered findings by rule, without undecided ones; a group has the place of its first finding."""
     groups: dict[str, list[Finding]] = {}
-    for finding in decided(ranked(findings)):
+    for finding in select_decided(sort_findings(findings)):
         groups.setdefault(finding.rule, []).append(finding)
     return tuple(Kind(members[0], len(members) - 1) for members in groups.values())
 
 
-def foremost(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+def select_foremost(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     """Returns the kinds that matter most: at most `MOST`, and only the first of those that are about the measurement."""
     # Findings with neither effect nor remedy are left out: nobody can act on them. Good ones fill the free places.
-    ordered = [k for k in kinds(findings) if k.finding.effect or k.finding.remedy or k.finding.level == "good"]
+    ordered = [k for k in group_by_rule(findings) if k.finding.effect or k.finding.remedy or k.finding.level == "good"]
     measurement = next((kind for kind in ordered if kind.finding.about == "measurement"), None)
     return tuple(kind for kind in ordered if kind.finding.about == "machine" or kind is measurement)[:MOST]
 
 
-def decided(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def select_decided(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Returns the findings that answer their question."""
     return tuple(finding for finding in findings if finding.level != "undecided")
 
 
-def unanswered(findings: Iterable[Finding]) -> str:
+def describe_undecided(findings: Iterable[Finding]) -> str:
     """Returns a sentence on the number of undecided findings and their causes; "" if there are none."""
     causes = Counter(finding.cause.rstrip(".") for finding in findings if finding.level == "undecided")
     if not causes:

@@ -36,21 +36,21 @@ def name(result: Result) -> str:
     return (name_disturbance(result.verdict) or "") if result.verdict.level == "DISTURBED" else ""
 
 
-def remedy(kind: str, machine: Machine) -> str:
+def suggest_remedy(kind: str, machine: Machine) -> str:
     """Returns how to avoid this kind of disturbance on this machine; "" for an unknown kind."""
     if machine.setting("hypervisor").value == WSL and kind in OF_HOST:
         return "Close the programs of Windows while you measure: Windows shares the processors and the memory."
     special = {
-        "throttled": lambda: settings.change(machine, "processor quota") or "Remove the limit of the processor time.",
-        "page faults": lambda: settings.change(machine, "swap", "numa balancing") or "Free some memory.",
-        "core clock": lambda: settings.fix_clock(machine),
-        "shared core": lambda: settings.free_cores(machine),
-        "shared memory": lambda: _free_memory(machine),
+        "throttled": lambda: settings.suggest(machine, "processor quota") or "Remove the limit of the processor time.",
+        "page faults": lambda: settings.suggest(machine, "swap", "numa balancing") or "Free some memory.",
+        "core clock": lambda: settings.suggest_fixed_clock(machine),
+        "shared core": lambda: settings.suggest_free_cores(machine),
+        "shared memory": lambda: _suggest_free_memory(machine),
         "slow messages": lambda: _MESSAGES[len(machine.hosts) > 1],
     }
     return special[kind]() if kind in special else _REMEDIES.get(kind, "")
 
 
-def _free_memory(machine: Machine) -> str:
+def _suggest_free_memory(machine: Machine) -> str:
     host = ", or use a dedicated host" if machine.is_virtual else ""
     return f"Measure while no other program uses the memory (--wait 30m waits at most 30 minutes for this){host}."

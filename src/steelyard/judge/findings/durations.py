@@ -21,7 +21,7 @@ def state(findings: Iterable[Finding], evaluation: Evaluation) -> tuple[Finding,
     @cache
     def estimate(command: tuple[str, ...]) -> float | None:
         try:
-            return _seconds(command, evaluation, benchmarks())
+            return _estimate_seconds(command, evaluation, benchmarks())
         except SteelyardError:  # a run that cannot be planned for this machine
             return None
 
@@ -44,7 +44,7 @@ def _add_folders(
     return (*command, *(word for folder in folders for word in ("--path", folder)))
 
 
-def _seconds(words: Sequence[str], evaluation: Evaluation, benchmarks: dict[str, Benchmark]) -> float:
+def _estimate_seconds(words: Sequence[str], evaluation: Evaluation, benchmarks: dict[str, Benchmark]) -> float:
     """Returns the expected seconds of `run …` or `scale BENCHMARK …` on the measured machine, in the condition of this run.
 
     UsageError if it is refused.

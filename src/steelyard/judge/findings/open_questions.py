@@ -19,7 +19,7 @@ def undecided(
     return Finding(rule, "undecided", question, tuple(evidence), reason, remedy, benchmark)
 
 
-def doubtful(level: Level) -> str:
+def name_doubt(level: Level) -> str:
     """Returns the reason why values of this level do not answer a question; "" if they do."""
     return _REASONS.get(level, "")
 

@@ -16,11 +16,11 @@ def advise(text: str, command: str, then: str = "") -> Remedy:
 
 def describe(remedy: str | Remedy) -> str:
     """Returns the remedy as one text: 'Measure again: steelyard run --only memory.stream (takes about 20 s)'."""
-    text, command = divide(remedy)
+    text, command = split_command(remedy)
     return text.replace(STAND_IN, command)
 
 
-def divide(remedy: str | Remedy) -> tuple[str, str]:
+def split_command(remedy: str | Remedy) -> tuple[str, str]:
     """Returns the text with STAND_IN where the command stands, and the command with its time; "" if there is none."""
     if isinstance(remedy, str):
         return remedy, ""

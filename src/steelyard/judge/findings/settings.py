@@ -8,9 +8,9 @@ from steelyard.model import Machine
 CLOCK = ("governor", "frequency limit", "turbo")  # settings that change the clock
 
 
-def change(machine: Machine, *names: str) -> str:
+def suggest(machine: Machine, *names: str) -> str:
     """Returns the doctor's remedies for the settings of these names that spoil a measurement here; "" if none does."""
-    advised = [advice for advice in _spoiling(machine) if advice.name in names]
+    advised = [advice for advice in _list_spoiling_settings(machine) if advice.name in names]
     if not advised:
         return ""
     shown = "shows the command" if len(advised) == 1 else "shows the commands"
@@ -20,12 +20,12 @@ def change(machine: Machine, *names: str) -> str:
 
 def advise_check(machine: Machine) -> str:
     """Returns the advice to check the settings, followed by a space; "" if the doctor finds nothing to change."""
-    return "Check the settings: steelyard doctor. " if _spoiling(machine) else ""
+    return "Check the settings: steelyard doctor. " if _list_spoiling_settings(machine) else ""
 
 
-def fix_clock(machine: Machine) -> str:
+def suggest_fixed_clock(machine: Machine) -> str:
     """Returns how to keep the clock constant on this machine."""
-    if remedy := change(machine, *CLOCK):
+    if remedy := suggest(machine, *CLOCK):
         return remedy
     if machine.is_virtual:
         return (
@@ -34,7 +34,7 @@ def fix_clock(machine: Machine) -> str:
     return "Check the temperature and the power limit of the processor."
 
 
-def free_cores(machine: Machine) -> str:
+def suggest_free_cores(machine: Machine) -> str:
     """Returns how to keep other work off the hardware threads of the measured cores on this machine."""
     siblings = [cpu for core in machine.cores for cpu in core.cpus[1:]]
     advice = []
@@ -45,5 +45,5 @@ def free_cores(machine: Machine) -> str:
     return " ".join(advice) or "Check with top whether a program uses the cores, and stop it or wait."
 
 
-def _spoiling(machine: Machine) -> list[Advice]:
+def _list_spoiling_settings(machine: Machine) -> list[Advice]:
     return [a for a in doctor.examine(machine) if a.level in ("serious", "notice") and a.remedy and a.name != "load"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.judge.evaluation.energy import lacking
+from steelyard.judge.evaluation.energy import count_missing_parts
 from steelyard.judge.findings.open_questions import undecided
 from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Machine, Result, Value
@@ -63,7 +63,7 @@ def name_device(machine: Machine, results: Iterable[Result]) -> str:
 
 def energy_questions(rule: str, question: str, evaluation: Evaluation, results: list[Result]) -> list[Finding]:
     """Returns the question as undecided if a part that computes in the results has no sensor; [] otherwise."""
-    parts = joined(lacking(evaluation, results))
+    parts = joined(count_missing_parts(evaluation, results))
     remedy = f"Add a sensor of {parts}, or a meter of the node: steelyard power sensors lists those of this machine."
     return [undecided(rule, f"{question}: no sensor covers {parts}.", (), UNCOVERED, remedy)] if parts else []
 

@@ -17,8 +17,8 @@ MUCH = 0.5  # of the power under load: above it, an idle second costs more than 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns the finding on the parts that the sensors cover, if the processors are among them."""
     power = evaluation.power
-    resting = energy.idle(evaluation) if power and not not_idle(energy.find_load(evaluation)) else None
-    if power and power.idle and energy.idle(evaluation) is None:
+    resting = energy.measure_idle(evaluation) if power and not not_idle(energy.find_load(evaluation)) else None
+    if power and power.idle and energy.measure_idle(evaluation) is None:
         return energy_questions("idle_share", "The power of the run is unknown", evaluation, list(evaluation.results))
     if not power or not resting or modelled(power.traces):  # the user sets both powers of a model
         return []

@@ -21,7 +21,7 @@ MOST = 3  # compilers, MPIs or variants whose figures stand beside each other
 FAMILIES: Mapping[str, tuple[float, Callable[[Result], list[Array]]]] = {
     "toolchain": (compilers.SMALLEST, launches),
     "mpi": (mpi_compared.SMALLEST, lambda result: [] if messages.oversubscribed(result) else messages.seconds(result)),
-    "variant": (variant_effects.SMALLEST, variant_effects.samples),
+    "variant": (variant_effects.SMALLEST, variant_effects.select_samples),
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from steelyard.judge.evaluation.energy import uncovered
+from steelyard.judge.evaluation.energy import name_uncovered
 from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.figure import Axis, Figure, Mark, Series
@@ -121,7 +121,7 @@ def is_guess(evaluation: Evaluation) -> bool:
 
 def _describe_coverage(evaluation: Evaluation) -> str:
     """Returns the sentences on a model, and on the cases whose energy no sensor covers."""
-    return "".join(f"{text.rstrip()} " for text in (GUESS * is_guess(evaluation), uncovered(evaluation)) if text)
+    return "".join(f"{text.rstrip()} " for text in (GUESS * is_guess(evaluation), name_uncovered(evaluation)) if text)
 
 
 def _name_scope(kernels: Sequence[Measured]) -> str:

@@ -6,7 +6,7 @@ Its length does not grow with the run, so that it stays within eight sheets.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from steelyard.judge.findings import decided, foremost
+from steelyard.judge.findings import select_decided, select_foremost
 from steelyard.model import Evaluation, Finding
 from steelyard.show.report import drawing, headline
 from steelyard.show.report.pages import machine, provenance
@@ -32,8 +32,8 @@ class Summary:
 def data(evaluation: Evaluation, drawn: Sequence[tuple[str, Sequence[drawing.Drawn]]]) -> Summary:
     """The summary; `drawn` are the figures of each benchmark, by its name."""
     chosen = tuple(_choose_first_figures(evaluation, dict(drawn)))
-    shown = {kind.finding for kind in foremost(evaluation.findings)}
-    rest = tuple(finding for finding in decided(evaluation.findings) if finding not in shown)
+    shown = {kind.finding for kind in select_foremost(evaluation.findings)}
+    rest = tuple(finding for finding in select_decided(evaluation.findings) if finding not in shown)
     return Summary(
         figures=chosen,
         others=sum(drawing.has_plot(f) for _, figures in drawn for f in figures) - len(chosen),

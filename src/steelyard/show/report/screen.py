@@ -11,7 +11,7 @@ from rich.text import Text
 
 from steelyard.compare.standing import Standing
 from steelyard.judge import findings
-from steelyard.judge.findings.remedies import divide
+from steelyard.judge.findings.remedies import split_command
 from steelyard.model import Evaluation, Finding, Level
 from steelyard.model.left_out import left_out
 from steelyard.model.mpi_settings import NONE
@@ -297,19 +297,19 @@ def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> 
 
 def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int = findings.MOST) -> list[Text]:
     """Returns the most important findings, one of each kind. `advice` adds the remedy."""
-    chosen, unanswered = findings.foremost(all_findings)[:most], findings.unanswered(all_findings)
+    chosen, unanswered = findings.select_foremost(all_findings)[:most], findings.describe_undecided(all_findings)
     if not chosen:
         lines = [*heading("Findings"), Text("There are no findings for this run.")]
         return [*lines, *dimmed(f"  {line}" for line in brief(unanswered, width - 2, 2))]
     lines = heading("What matters most")
-    more = len(findings.decided(all_findings)) - sum(1 + kind.others for kind in chosen)
+    more = len(findings.select_decided(all_findings)) - sum(1 + kind.others for kind in chosen)
     for number, kind in enumerate(chosen, 1):
         mark, colour = MARKS[kind.finding.level]
         others = f" [and {kind.others} more of this kind]" if kind.others else ""
         first, *rest = _statement(kind.finding, width - 4, others) or [""]
         lines.append(Text.assemble(f"{number} ", (f"{mark} ", colour), first))
         lines += [Text(f"    {line}") for line in rest]
-        remedy = shorten_advice(width - 6, *divide(kind.finding.remedy)) if advice else []
+        remedy = shorten_advice(width - 6, *split_command(kind.finding.remedy)) if advice else []
         lines += [Text(f"    {' ' if n else '→'} {line}", style="dim") for n, line in enumerate(remedy)]
     lines += [Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else []
     return [*lines, *dimmed(f"  {line}" for line in brief(unanswered, width - 2, 2))]

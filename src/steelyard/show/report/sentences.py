@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from steelyard.judge.findings import foremost
+from steelyard.judge.findings import select_foremost
 from steelyard.judge.findings.remedies import describe
 from steelyard.measure.machine.limits import limiting_quota
 from steelyard.measure.machine.memory_nodes import main_nodes
@@ -134,7 +134,7 @@ def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
     if triad and triad.shown.share is not None and not (triad.shown.above or is_marked(triad.shown.level)):
         near = triad.shown.share >= NEAR_THE_LIMIT
         limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
-    first = next((kind.finding for kind in foremost(findings) if kind.finding.level != "good"), None)
+    first = next((kind.finding for kind in select_foremost(findings) if kind.finding.level != "good"), None)
     if first is None:
         return f"{limits}; no finding needs action." if limits else ""
     what = f"{_strip(first.seen)} – {_lower(_strip(describe(first.remedy)))}" if first.remedy else _strip(first.seen)

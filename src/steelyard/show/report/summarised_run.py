@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from steelyard.judge.evaluation.energy import contradictions, find_load, spend, uncovered
+from steelyard.judge.evaluation.energy import find_load, list_contradictions, measure_run, name_uncovered
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.measure.plan.variants import meanings
 from steelyard.measure.telemetry.coverage import absent
@@ -93,7 +93,7 @@ def make_figure(headline: Headline) -> Figure:
 
 def _energy(evaluation: Evaluation) -> RunEnergy | None:
 
-    spent = spend(evaluation)
+    spent = measure_run(evaluation)
     if spent is None:
         return None
     joules, counted = spent.energy, spent.coverage
@@ -104,8 +104,8 @@ def _energy(evaluation: Evaluation) -> RunEnergy | None:
         power=joules.power,
         idle=spent.idle.power if spent.idle and not not_idle(find_load(evaluation)) else None,
         absent=absent(counted.scope, evaluation.run.machine),
-        uncovered=uncovered(evaluation),
-        doubt=" ".join(contradictions(spent)),
+        uncovered=name_uncovered(evaluation),
+        doubt=" ".join(list_contradictions(spent)),
     )
 
 

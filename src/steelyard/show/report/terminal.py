@@ -32,9 +32,9 @@ def show(evaluation: Evaluation, console: Console) -> None:
         console.print(_safe(f"Settings for the MPI besides the plan: {describe(settings)}."))
     if evaluation.findings:
         console.print(Text("\nFindings", style="bold"))
-        for finding in findings.decided(findings.ranked(evaluation.findings)):
+        for finding in findings.select_decided(findings.sort_findings(evaluation.findings)):
             _finding(finding, console)
-        if unanswered := findings.unanswered(evaluation.findings):
+        if unanswered := findings.describe_undecided(evaluation.findings):
             console.print(_safe(f"{unanswered} The report has the details.", "dim"))
     for name in evaluation.benchmarks:
         results = values.of_benchmark(evaluation, name)

@@ -32,10 +32,10 @@ class Judged(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the widest fused multiply-adds in double precision, with the most threads and with one, with their limits."""
     fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma", precision="double")
-    fused = [r for r in fused if "flops" in r.metrics and _width(r) in WIDTHS and cases.number(r, "threads")]
+    fused = [r for r in fused if "flops" in r.metrics and _name_width(r) in WIDTHS and cases.number(r, "threads")]
     widest = _select_widest(fused)
     ends = [
-        max(candidates, key=_speed)
+        max(candidates, key=_rank_by_speed)
         for candidates in (cases.select_greatest(widest, "threads"), _select_single_threaded(widest))
         if candidates
     ]
@@ -49,7 +49,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []  # the rule "above_limit" speaks of it
     shares = [j.share for j in judged]
     claim = "; ".join(map(_describe, judged[: 1 if judged[0].result is judged[-1].result else 2]))
-    evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_clock_note(judged[0], machine))
+    evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_explain_clock(judged[0], machine))
     details, caution = claim, cases.caution(*(j.result for j in judged))
     claim = f"The widest vectors reach {details}.{caution}"
     if min(shares) >= NEAR:
@@ -60,17 +60,17 @@ def find(evaluation: Evaluation) -> list[Finding]:
         j for j in _judge_all(fused, machine) if j.result.parameters["threads"] == low.result.parameters["threads"]
     ]
     cause, remedy = _explain_low(low, narrower, machine)
-    evidence = (*evidence, *map(_line, narrower))
+    evidence = (*evidence, *map(_describe_judged, narrower))
     effect = 1 / low.share if low.share > 0 else None
     return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=effect)]
 
 
 def _select_widest(results: list[Result]) -> list[Result]:
-    most = max((WIDTHS.index(_width(r)) for r in results), default=0)
-    return [r for r in results if _width(r) == WIDTHS[most]]
+    most = max((WIDTHS.index(_name_width(r)) for r in results), default=0)
+    return [r for r in results if _name_width(r) == WIDTHS[most]]
 
 
-def _width(result: Result) -> str:
+def _name_width(result: Result) -> str:
     return str(result.parameters.get("vector_width"))
 
 
@@ -78,7 +78,7 @@ def _select_single_threaded(results: list[Result]) -> list[Result]:
     return [r for r in results if cases.number(r, "threads") == 1]
 
 
-def _speed(result: Result) -> tuple[int, float]:
+def _rank_by_speed(result: Result) -> tuple[int, float]:
     """Sort key: the most trusted result first, then the fastest of several compilers."""
     return -trust.ORDER.index(result.verdict.level), result.metrics["flops"].value
 
@@ -93,12 +93,12 @@ def _describe(judged: Judged) -> str:
     return f"{quantity(judged.result.metrics['flops'].value, 'flop/s')} with {threads}, {percent(judged.share)} of the limit"
 
 
-def _line(judged: Judged) -> str:
-    width = _width(judged.result)
+def _describe_judged(judged: Judged) -> str:
+    width = _name_width(judged.result)
     return f"{'Scalars' if width == 'scalar' else f'Vectors of {width} bits'}: {_describe(judged)}."
 
 
-def _clock_note(judged: Judged, machine: Machine) -> list[str]:
+def _explain_clock(judged: Judged, machine: Machine) -> list[str]:
     """Returns a sentence on the share of the node limit, which uses the clock without vectors, if that limit is known."""
     whole, clocks = machine.limits.get("flops"), [clock_under_load(r) for r in rests_on(judged.result)]
     measured = [clock for clock in clocks if clock]
@@ -115,9 +115,9 @@ def _explain_low(low: Judged, narrower: list[Judged], machine: Machine) -> tuple
     again = f"run --only {BENCHMARK}"
     if low.result.verdict.level == "DISTURBED":
         kind = disturbances.name(low.result) or disturbances.UNNAMED
-        remedy = disturbances.remedy(kind, machine)
+        remedy = disturbances.suggest_remedy(kind, machine)
         return f"The measurement was disturbed: {kind}.", advise(f"{remedy} Then measure again: ".lstrip(), again)
-    others = [j for j in narrower if _width(j.result) != _width(low.result)]
+    others = [j for j in narrower if _name_width(j.result) != _name_width(low.result)]
     reached = bool(others) and all(j.share >= NEAR for j in others)
     if reached and abs(low.share - 0.5) < PIPE / 2:
         cause = (

@@ -3,7 +3,7 @@
 from statistics import median
 from typing import NamedTuple
 
-from steelyard.judge.findings.open_questions import UNCERTAIN, doubtful, measure_again, undecided
+from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, name_doubt, undecided
 from steelyard.measure.benchmarks.core.peak import WIDTHS, clock_under_load
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.units import quantity
@@ -38,10 +38,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Compares fused multiply-adds on scalars with those on the widest vectors, with the same threads."""
     fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma")
     threads = sorted({int(n) for r in fused if (n := cases.number(r, "threads"))})
-    by_threads = [clocks for n in threads if (clocks := _clocks(n, cases.where(fused, threads=n))) is not None]
+    by_threads = [clocks for n in threads if (clocks := _collect_clocks(n, cases.where(fused, threads=n))) is not None]
     if not by_threads:
         return []
-    evidence = tuple(_line(c) for c in by_threads)
+    evidence = tuple(_describe_clocks(c) for c in by_threads)
     worst = max(by_threads, key=lambda c: c.drop)
     widest = _bits(list(worst.by_width)[-1])
     caution = cases.caution(*fused)
@@ -67,7 +67,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         question += f"The median is {ends} ({where}), but the readings overlap."
         level = cases.doubt(*fused)
         again = measure_again(evaluation, level, BENCHMARK)
-        return [undecided("vector_clock", question, evidence, doubtful(level) or UNCERTAIN, again, BENCHMARK)]
+        return [undecided("vector_clock", question, evidence, name_doubt(level) or UNCERTAIN, again, BENCHMARK)]
     claim = f"Wide vectors reduce the clock by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
     cause = (
         "Wide multiplications need much power, so the processor lowers its clock. Other code on the same core then also runs at "
@@ -75,7 +75,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     )
     remedy = (
         "If a program uses wide vectors only in few places, compare it with a build for narrower "
-        f"vectors.{_gain_note(fused, worst)}"
+        f"vectors.{_describe_gain(fused, worst)}"
     )
     effect = 1 / (1 - worst.drop)
     return [
@@ -83,11 +83,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _clocks(threads: int, results: list[Result]) -> Clocks | None:
+def _collect_clocks(threads: int, results: list[Result]) -> Clocks | None:
     """Returns None without scalars, or without any vectors."""
     by_width: dict[str, list[float]] = {}
     for width in WIDTHS:
-        records = (r for result in results if _width(result) == width for r in rests_on(result))
+        records = (r for result in results if _name_width(result) == width for r in rests_on(result))
         if readings := [hertz for r in records if (hertz := clock_under_load(r))]:
             by_width[width] = readings
     names = list(by_width)
@@ -98,7 +98,7 @@ def _clocks(threads: int, results: list[Result]) -> Clocks | None:
     )
 
 
-def _width(result: Result) -> str:
+def _name_width(result: Result) -> str:
     return str(result.parameters.get("vector_width"))
 
 
@@ -106,15 +106,15 @@ def _bits(width: str) -> str:
     return {"scalar": "scalars", "widest": "the widest vectors"}.get(width, f"vectors of {width} bits")
 
 
-def _line(clocks: Clocks) -> str:
+def _describe_clocks(clocks: Clocks) -> str:
     parts = (f"{quantity(median(readings), 'Hz')} with {_bits(width)}" for width, readings in clocks.by_width.items())
     return f"{in_words('threads', clocks.threads).capitalize()}: {', '.join(parts)}."
 
 
-def _gain_note(results: list[Result], clocks: Clocks) -> str:
+def _describe_gain(results: list[Result], clocks: Clocks) -> str:
     """Returns a sentence on the gain of the widest vectors in double precision; '' if it was not measured."""
     matching = cases.where(results, threads=clocks.threads, precision="double")
-    speeds = {_width(r): r.metrics["flops"].value for r in matching if "flops" in r.metrics}
+    speeds = {_name_width(r): r.metrics["flops"].value for r in matching if "flops" in r.metrics}
     widths = [width for width in WIDTHS if speeds.get(width, 0.0) > 0]
     if len(widths) < 3 or widths[-1] != list(clocks.by_width)[-1]:
         return ""

@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         for k in groups.KERNELS
         for p in cases.pairs(cases.of(evaluation.results, BENCHMARK, k), "vectors", "no", "yes")
     ]
-    near = _smallest([p for p in pairs if groups.usual(p[1].kernel, p[1].parameters.get("stride"))])
+    near = _select_smallest([p for p in pairs if groups.usual(p[1].kernel, p[1].parameters.get("stride"))])
     gains: dict[str, list[Gain]] = {}
     for scalar, vectors in near:
         if (gained := ratio(scalar, vectors)) is not None:
@@ -35,7 +35,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     return [finding for name, members in gains.items() if (finding := _judge(name, members, width))]
 
 
-def _smallest(pairs: list[tuple[Result, Result]]) -> list[tuple[Result, Result]]:
+def _select_smallest(pairs: list[tuple[Result, Result]]) -> list[tuple[Result, Result]]:
     """Returns the pair with the fewest elements of each kernel and toolchain: in the nearest cache, arithmetic dominates."""
     smallest: dict[tuple[str, str], tuple[Result, Result]] = {}
     for pair in sorted(pairs, key=lambda p: cases.number(p[1], "elements") or float("inf")):
@@ -50,9 +50,9 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
     none = [g for g in free if g[1].high < LITTLE]
     narrow = [g for g in free if width and g[0].kernel in PURE and g not in none and g[1].high < HALF * width]
     worse = [g for g in gains if g[1].high < WORSE and g not in none]
-    lines = [f"{_line(g)} Vectors gain little or nothing." for g in none]
-    lines += [f"{_line(g)} The vectors of the processor have {width} elements." for g in narrow]
-    lines += [f"{_line(g)} The scalar loop is faster." for g in worse]
+    lines = [f"{_describe_gain(g)} Vectors gain little or nothing." for g in none]
+    lines += [f"{_describe_gain(g)} The vectors of the processor have {width} elements." for g in narrow]
+    lines += [f"{_describe_gain(g)} The scalar loop is faster." for g in worse]
     caution = cases.caution(*(r for r, _ in none + narrow + worse))
     if not lines:
         least = min(free, key=lambda g: g[1].value)
@@ -60,7 +60,7 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
             f"{toolchain} vectorises all {len(free)} loops without dependencies. The smallest gain is "
             f"{least[1].value:.2f} times ({least[0].kernel})."
         )
-        evidence = tuple(map(_line, free[:NAMED]))
+        evidence = tuple(map(_describe_gain, free[:NAMED]))
         cause = "The loops are faster than their scalar versions."
         return Finding("vectors", "good", claim, evidence, cause, "", BENCHMARK)
     parts = [
@@ -77,22 +77,22 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
         "notice",
         f"{toolchain} does not use the vectors fully: {'; '.join(parts)}.{caution}",
         tuple(lines[:NAMED]),
-        " ".join(_causes(none, narrow, worse)),
+        " ".join(_list_causes(none, narrow, worse)),
         _advise(none, narrow, worse),
         BENCHMARK,
-        effect=_effect(narrow, worse, width),
+        effect=_find_effect(narrow, worse, width),
         reach="program",
     )
 
 
-def _effect(narrow: list[Gain], worse: list[Gain], width: int | None) -> float | None:
+def _find_effect(narrow: list[Gain], worse: list[Gain], width: int | None) -> float | None:
     """Returns the greatest gain from scalar loops that are faster, or from full width; None if neither is known."""
     gains = [1 / g.value for _, g in worse if g.value > 0]
     gains += [width / g.value for _, g in narrow if width and g.value > 0]
     return max(gains, default=None)
 
 
-def _causes(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str]:
+def _list_causes(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str]:
     functions = [r.kernel for r, _ in none if r.kernel in ("sqrt", "exp")]
     causes = []
     if "sqrt" in functions:
@@ -141,7 +141,7 @@ def _verb(gains: list[Gain], one: str, several: str) -> str:
     return one if len(gains) == 1 else several
 
 
-def _line(gain: Gain) -> str:
+def _describe_gain(gain: Gain) -> str:
     result, r = gain
     elements = cases.number(result, "elements")
     length = f" ({elements:g} elements)" if elements else ""

@@ -1,6 +1,6 @@
 """Rule: finds links of accelerators with fewer lanes than possible, and programs' cost of copies from ordinary memory."""
 
-from steelyard.judge.findings.open_questions import doubtful, measure_again, undecided
+from steelyard.judge.findings.open_questions import measure_again, name_doubt, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.devices import find_device, find_narrow_link, name_device
 from steelyard.model.units import percent, quantity
@@ -23,7 +23,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         name = name_device(evaluation.run.machine, results[0].parameters)
         if lanes := device and find_narrow_link(device):
             findings.append(_report_narrow_link(name, *lanes, results))
-        elif pairs := _pair(results):
+        elif pairs := _pair_copies(results):
             findings.append(_judge_memory(evaluation, name, pairs))
     return findings
 
@@ -42,7 +42,7 @@ def _report_narrow_link(name: str, width: int, most: int, results: list[Result])
     )
 
 
-def _pair(results: list[Result]) -> list[tuple[Result, Result]]:
+def _pair_copies(results: list[Result]) -> list[tuple[Result, Result]]:
     """Returns the copies from ordinary memory with those from pinned memory, of the same way and size."""
     places = {(r.kernel, r.parameters.get("bytes"), r.parameters.get("memory")): r for r in results}
     pairs = (
@@ -66,9 +66,9 @@ def _judge_memory(evaluation: Evaluation, name: str, pairs: list[tuple[Result, R
     ]
     level = cases.doubt(pageable, pinned)
     where = f"Copies between ordinary memory of the host and {name}"
-    if worst is None or doubtful(level):
+    if worst is None or name_doubt(level):
         remedy = measure_again(evaluation, level, BENCHMARK)
-        return undecided("device_copies", f"{where} cannot be judged.", evidence, doubtful(level), remedy, BENCHMARK)
+        return undecided("device_copies", f"{where} cannot be judged.", evidence, name_doubt(level), remedy, BENCHMARK)
     if worst.value < DEARER or worst.low <= 1:
         claim = f"{where} take at most {percent(worst.value - 1)} more time than with pinned memory."
         cause = "The driver copies in parts while it sends."

@@ -6,7 +6,7 @@ from typing import Literal
 from steelyard.judge.findings.doctor import memory as doctor_memory
 from steelyard.judge.findings.doctor import processor as doctor_processor
 from steelyard.judge.findings.doctor.accelerator import examine_devices
-from steelyard.judge.findings.doctor.advice import Advice, unknown
+from steelyard.judge.findings.doctor.advice import Advice, report_unknown
 from steelyard.measure import mpi
 from steelyard.measure.machine.files import natural
 from steelyard.model import Machine
@@ -38,7 +38,7 @@ def clock_source(machine: Machine) -> Advice:
     )
     source = machine.setting("clock_source")
     if source.value is None:
-        return unknown("clock source", source, why)
+        return report_unknown("clock source", source, why)
     state = f"The kernel's clock source is '{source.value}'."
     if machine.architecture not in ("x86_64", "i686") or source.value == "tsc":
         return Advice("clock source", "fine", state, why)
@@ -61,7 +61,7 @@ def counters(machine: Machine) -> Advice:
     paranoid = machine.setting("perf_event_paranoid")
     value = natural(paranoid.value)
     if value is None:
-        return unknown("performance counters", paranoid, why)
+        return report_unknown("performance counters", paranoid, why)
     state = f"kernel.perf_event_paranoid is {value}."
     if machine.setting("performance_counters").value == "none":
         state = (
@@ -88,7 +88,7 @@ def address_randomisation(machine: Machine) -> Advice:
     )
     randomisation = machine.setting("address_randomisation")
     if randomisation.value is None:
-        return unknown("address randomisation", randomisation, why)
+        return report_unknown("address randomisation", randomisation, why)
     state = "off" if randomisation.value == "0" else "on"
     return Advice("address randomisation", "fine", f"Address randomisation is {state} ({randomisation.value}).", why)
 

@@ -15,10 +15,10 @@ _WHY = (
 
 def examine_devices(machine: Machine) -> list[Advice]:
     """Returns one piece of advice for each accelerator; [] without any."""
-    return [_examine(device) for device in machine.devices if device.kind != "CPU"]
+    return [_examine_device(device) for device in machine.devices if device.kind != "CPU"]
 
 
-def _examine(device: Device) -> Advice:
+def _examine_device(device: Device) -> Advice:
     states = list(_list_states(device))
     name = f"accelerator {device.number}"
     if device.door == "cuda" and not device.facts.get("compiler"):

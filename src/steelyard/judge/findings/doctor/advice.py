@@ -26,6 +26,6 @@ class Advice:
     root: bool = False
 
 
-def unknown(name: str, setting: Setting, why: str) -> Advice:
+def report_unknown(name: str, setting: Setting, why: str) -> Advice:
     """Returns the advice for a setting that could not be read."""
     return Advice(name, "unknown", f"Unknown: {setting.reason or 'the setting could not be read'}.", why)

@@ -1,6 +1,6 @@
 """Advice on the settings of the memory and on its modules."""
 
-from steelyard.judge.findings.doctor.advice import Advice, unknown
+from steelyard.judge.findings.doctor.advice import Advice, report_unknown
 from steelyard.measure.launch.scheduler import schedulers
 from steelyard.measure.machine.files import natural
 from steelyard.measure.machine.limits import bandwidth_unknown, limiting_memory
@@ -20,7 +20,7 @@ def transparent_huge_pages(machine: Machine) -> Advice:
     )
     policy = machine.setting("transparent_huge_pages")
     if policy.value is None:
-        return unknown("transparent huge pages", policy, why)
+        return report_unknown("transparent huge pages", policy, why)
     state = f"Transparent huge pages are set to '{policy.value}'."
     if policy.value != "never":
         return Advice("transparent huge pages", "fine", state, "Arrays get huge pages if a case asks for them.")
@@ -38,7 +38,7 @@ def reserved_huge_pages(machine: Machine) -> Advice:
     reserve = machine.setting("huge_pages_2MiB")
     count = natural(reserve.value)
     if count is None:
-        return unknown("reserved huge pages", reserve, why)
+        return report_unknown("reserved huge pages", reserve, why)
     gigantic = natural(machine.setting("huge_pages_1GiB").value)
     if count or gigantic:
         state = f"{count} huge pages of 2 MiB and {gigantic or 0} of 1 GiB are reserved."
@@ -65,7 +65,7 @@ def numa_balancing(machine: Machine) -> Advice:
     if len(machine.nodes) == 1:
         return Advice("numa balancing", "fine", "There is only one memory node.", why)
     if balancing.value is None:
-        return unknown("numa balancing", balancing, why)
+        return report_unknown("numa balancing", balancing, why)
     if balancing.value == "off":
         return Advice("numa balancing", "fine", "Automatic NUMA balancing is off.", why)
     state = f"Automatic NUMA balancing is {balancing.value} on {len(machine.nodes)} memory nodes."
@@ -83,7 +83,7 @@ def memory_limit(machine: Machine) -> Advice:
     group_limit = machine.setting("memory_limit")
     limit = limiting_memory(machine)
     if group_limit.value is None:
-        return unknown("memory limit", group_limit, why)
+        return report_unknown("memory limit", group_limit, why)
     if limit is None:
         return Advice("memory limit", "fine", "No control group limits the memory to less than there is.", why)
     state = f"A control group allows {binary_size(limit)} of memory."
@@ -102,7 +102,7 @@ def swap(machine: Machine) -> Advice:
     why = "A page that is read from disk during a sample costs milliseconds instead of nanoseconds."
     used = machine.setting("swap_used")
     if used.value is None:
-        return unknown("swap", used, why)
+        return report_unknown("swap", used, why)
     if used.value == "none":
         return Advice("swap", "fine", "No memory is swapped out.", why)
     state = f"{used.value} of memory are swapped out to disk."

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from steelyard.judge.findings.doctor.advice import Advice, unknown
+from steelyard.judge.findings.doctor.advice import Advice, report_unknown
 from steelyard.measure.launch.scheduler import schedulers
 from steelyard.measure.machine.cpulist import format_cpu_list, readable_cpu_list
 from steelyard.measure.machine.emulation import EMULATION, describe_emulation
@@ -23,7 +23,7 @@ def governor(machine: Machine) -> Advice:
     )
     policy, driver = machine.setting("governor"), machine.setting("frequency_driver").value or ""
     if policy.value is None:
-        return unknown("governor", policy, why)
+        return report_unknown("governor", policy, why)
     state = f"The frequency governor is '{policy.value}'" + (f" (driver {driver})." if driver else ".")
     if policy.value == "performance":
         return Advice("governor", "fine", state, "The clock is always as high as permitted.")
@@ -39,7 +39,7 @@ def frequency_limit(machine: Machine) -> Advice:
     why = "With a frequency limit, every figure that depends on the clock is lower than the processor allows."
     highest, possible = machine.setting("frequency_max"), machine.setting("frequency_hardware_max")
     if highest.value is None or possible.value is None:
-        return unknown("frequency limit", highest if highest.value is None else possible, why)
+        return report_unknown("frequency limit", highest if highest.value is None else possible, why)
     if highest.value == possible.value:
         return Advice("frequency limit", "fine", f"The clock can rise to {possible.value}, its maximum.", why)
     state = f"The clock can rise to {highest.value} only. The maximum of the processor is {possible.value}."
@@ -57,7 +57,7 @@ def turbo(machine: Machine) -> Advice:
     )
     turbo_setting = machine.setting("turbo")
     if turbo_setting.value is None:
-        return unknown("turbo", turbo_setting, why)
+        return report_unknown("turbo", turbo_setting, why)
     if turbo_setting.value == "off":
         return Advice("turbo", "fine", "Turbo is off.", "The clock does not depend on the load.")
     bit = "1" if "no_turbo" in turbo_setting.source else "0"
@@ -74,7 +74,7 @@ def smt(machine: Machine) -> Advice:
     )
     smt_setting = machine.setting("smt")
     if smt_setting.value is None:
-        return unknown("smt", smt_setting, why)
+        return report_unknown("smt", smt_setting, why)
     if smt_setting.value != "on":
         return Advice(
             "smt",
@@ -96,7 +96,7 @@ def cpu_quota(machine: Machine) -> Advice:
     )
     quota = machine.setting("cpu_quota")
     if quota.value is None:
-        return unknown("processor quota", quota, why)
+        return report_unknown("processor quota", quota, why)
     limit = limiting_quota(machine)
     if limit is None:
         return Advice("processor quota", "fine", "No control group limits the processor time.", why)
@@ -116,7 +116,7 @@ def allowed_processors(machine: Machine) -> Advice:
     why = "The figures describe only the processors that this process may use, not the whole machine."
     online = readable_cpu_list(machine.setting("online_cpus").value)
     if not online or not machine.cpus:
-        return unknown("allowed processors", machine.setting("online_cpus"), why)
+        return report_unknown("allowed processors", machine.setting("online_cpus"), why)
     if set(online) <= set(machine.cpus):
         return Advice("allowed processors", "fine", f"This process may use all {len(online)} processors.", why)
     allowed = format_cpu_list(machine.cpus)
@@ -134,7 +134,7 @@ def isolation(machine: Machine) -> Advice:
     )
     isolated_cpus = machine.setting("isolated_cpus")
     if isolated_cpus.value is None:
-        return unknown("isolated processors", isolated_cpus, why)
+        return report_unknown("isolated processors", isolated_cpus, why)
     isolated = set(readable_cpu_list(isolated_cpus.value) or ())
     if not isolated:
         return Advice("isolated processors", "fine", "No processor is isolated from the scheduler.", why)
@@ -159,7 +159,7 @@ def container(machine: Machine) -> Advice:
     )
     setting = machine.setting("container")
     if setting.value is None:
-        return unknown("container", setting, why)
+        return report_unknown("container", setting, why)
     if setting.value == "none":
         return Advice(
             "container", "fine", "This process does not run in a container.", "Nothing of the machine is hidden."
@@ -179,7 +179,7 @@ def hypervisor(machine: Machine) -> Advice:
     )
     kind = machine.setting("hypervisor")
     if kind.value is None:
-        return unknown("hypervisor", kind, why)
+        return report_unknown("hypervisor", kind, why)
     if kind.value == "none":
         return Advice("hypervisor", "fine", "There is no hypervisor.", "No other guest takes time from this machine.")
     if kind.value == WSL:
@@ -196,7 +196,7 @@ def emulation(machine: Machine) -> Advice:
     why = "An emulator translates every instruction. Figures then describe the emulator and not the processor."
     kind = machine.setting(EMULATION)
     if kind.value is None:
-        return unknown(EMULATION, kind, why)
+        return report_unknown(EMULATION, kind, why)
     if not (note := describe_emulation(kind)):
         return Advice(EMULATION, "fine", "The processor runs the programs without an emulator.", why)
     remedy = "Use programs, or a container image, of the architecture of the processor."
@@ -211,7 +211,7 @@ def mitigations(machine: Machine) -> Advice:
     )
     active = machine.setting("mitigations")
     if active.value is None:
-        return unknown("mitigations", active, why)
+        return report_unknown("mitigations", active, why)
     if "mitigated" not in active.value:
         return Advice("mitigations", "fine", f"No mitigation is active ({active.value}).", why)
     remedy = (
@@ -231,7 +231,7 @@ def load(machine: Machine) -> Advice:
     try:
         recent = float((average.value or "").split()[0])
     except (IndexError, ValueError):
-        return unknown("load", average, why)
+        return report_unknown("load", average, why)
     state = f"The load average of the last minute is {recent:.2f} tasks on {plural(machine.processors, 'processor')}."
     # 0.3: four of the samples, one each 5 s, that found one task more. Half the processors: no core is certainly idle.
     if recent < max(0.3, IDLE * machine.processors):

@@ -63,17 +63,17 @@ def find_alternatives(
     findings = []
     for a, b in pairs:
         if made := compare_values(usable, question.parameter, a, b, question.smallest, question.samples):
-            findings.append(_finding(evaluation, question.called(a), question.called(b), made, question))
+            findings.append(_make_finding(evaluation, question.called(a), question.called(b), made, question))
     return findings
 
 
-def every_two(usable: Iterable[Result], parameter: str) -> list[tuple[str, str]]:
+def list_value_pairs(usable: Iterable[Result], parameter: str) -> list[tuple[str, str]]:
     """Returns each pair of values of the parameter, in the order of the results."""
     values = dict.fromkeys(str(r.parameters[parameter]) for r in usable if parameter in r.parameters)
     return list(combinations(values, 2))
 
 
-def _finding(evaluation: Evaluation, a: str, b: str, pairs: Sequence[Pair], question: Question) -> Finding:
+def _make_finding(evaluation: Evaluation, a: str, b: str, pairs: Sequence[Pair], question: Question) -> Finding:
     kernels: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         kernels.setdefault((pair.first.benchmark, pair.first.kernel), []).append(pair)
@@ -84,7 +84,7 @@ def _finding(evaluation: Evaluation, a: str, b: str, pairs: Sequence[Pair], ques
     if alike := len(calls) - different:
         claim += f" In the other {alike}, no difference above {percent(question.smallest)} is certain."
     ordered = sorted(kernels.items(), key=lambda item: -max(p.factor for p in item[1]))[:NAMED]
-    lines = tuple(_line(name, members, b, a) for name, members in ordered)
+    lines = tuple(_describe_kernel(name, members, b, a) for name, members in ordered)
     if not different and 2 * calls.count("UNCLEAR") > len(calls):
         level = cases.doubt(*(result for pair in pairs for result in pair[:2]))
         again = measure_again(evaluation, level, *dict.fromkeys(name for name, _ in kernels))
@@ -101,7 +101,7 @@ def _finding(evaluation: Evaluation, a: str, b: str, pairs: Sequence[Pair], ques
     )
 
 
-def _line(name: tuple[str, str], pairs: Sequence[Pair], b: str, a: str) -> str:
+def _describe_kernel(name: tuple[str, str], pairs: Sequence[Pair], b: str, a: str) -> str:
     ratios = [p.comparison.ratio for p in pairs]
     most = max(pairs, key=lambda p: p.factor)
     text = f"{name[0]} {name[1]}: {b} takes {geometric_mean(ratios):.3f} times the time of {a}"

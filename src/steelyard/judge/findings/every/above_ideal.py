@@ -31,7 +31,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     excesses = [s for s in excesses if not _may_use_nearer_cache(evaluation, s)]
     for name in dict.fromkeys(s.sweep.benchmark for s in excesses):
         ordered = sorted((s for s in excesses if s.sweep.benchmark == name), key=lambda s: -s.point.efficiency.value)
-        findings.append(_finding(name, ordered))
+        findings.append(_make_finding(name, ordered))
     return findings
 
 
@@ -53,26 +53,27 @@ def _may_use_nearer_cache(evaluation: Evaluation, excess: Excess) -> bool:
     return any(level_of(size, count, machine) != MEMORY for count in counts)
 
 
-def _finding(name: str, excesses: list[Excess]) -> Finding:
+def _make_finding(name: str, excesses: list[Excess]) -> Finding:
     most = excesses[0]
     sweep, point = most
     return Finding(
         "above_ideal",
         "notice",
-        f"{name} {_label(sweep)} runs {significant(point.speedup.value)} times as fast with {point.count} {_words(sweep)} "
-        f"as with {sweep.scaling.base}. No cache explains a speed-up above {significant(point.count / sweep.scaling.base)}."
+        f"{name} {_label(sweep)} runs {significant(point.speedup.value)} times as fast with {point.count} "
+        f"{_describe_sweep(sweep)} as with {sweep.scaling.base}. No cache explains a speed-up above "
+        f"{significant(point.count / sweep.scaling.base)}."
         f"{cases.caution(sweep.results[sweep.scaling.base], sweep.results[point.count])}",
-        tuple(map(_line, excesses[:NAMED])),
+        tuple(map(_describe_excess, excesses[:NAMED])),
         f"The run with {sweep.scaling.base} was slower than it should be (another program on the core, a lower clock or "
         "remote memory), and no check showed it. Or the two runs did not do the same work.",
-        advise(f"Do not use this speed-up. Measure both numbers of {_words(sweep)} again: ", f"scale {name}"),
+        advise(f"Do not use this speed-up. Measure both numbers of {_describe_sweep(sweep)} again: ", f"scale {name}"),
         name,
         effect=point.efficiency.value,
         reach="figures",
     )
 
 
-def _words(sweep: Sweep) -> str:
+def _describe_sweep(sweep: Sweep) -> str:
     return {"ranks_per_node": "ranks on each node"}.get(sweep.over, sweep.over)
 
 
@@ -81,9 +82,9 @@ def _label(sweep: Sweep) -> str:
     return cases.describe(sweep.results[sweep.scaling.base], but=hidden)
 
 
-def _line(excess: Excess) -> str:
+def _describe_excess(excess: Excess) -> str:
     e = excess.point.efficiency
     return (
-        f"{_label(excess.sweep)}, {excess.point.count} {_words(excess.sweep)}: efficiency {percent(e.value)} "
+        f"{_label(excess.sweep)}, {excess.point.count} {_describe_sweep(excess.sweep)}: efficiency {percent(e.value)} "
         f"({percent(e.low or 0)} to {percent(e.high or 0)})."
     )

@@ -27,7 +27,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         results = [r for r in evaluation.results if r.benchmark == name and r.verdict.level != "INVALID"]
         excesses = [s for r in results if (s := _find_excess(evaluation, r)) is not None]
         if excesses:
-            findings.append(_finding(name, sorted(excesses, key=lambda s: -s.share), len(results)))
+            findings.append(_make_finding(name, sorted(excesses, key=lambda s: -s.share), len(results)))
     return findings
 
 
@@ -40,14 +40,14 @@ def _find_excess(evaluation: Evaluation, result: Result) -> Excess | None:
     return None
 
 
-def _finding(name: str, excesses: list[Excess], count: int) -> Finding:
+def _make_finding(name: str, excesses: list[Excess], count: int) -> Finding:
     most = excesses[0]
     claim = (
         f"{_label(most)} reaches {quantity(most.value.value, most.value.unit)}: {percent(most.share)} of its limit of "
         f"{quantity(most.limit.value, most.limit.unit)}. No figure can be above its limit, but {len(excesses)} of {count} "
         f"results of {name} are.{cases.caution(most.result)}"
     )
-    evidence = (*(_line(s) for s in excesses[:NAMED]), f"The limit: {most.limit.source}.")
+    evidence = (*(_describe_excess(s) for s in excesses[:NAMED]), f"The limit: {most.limit.source}.")
     cause = (
         "The limit is too low (a wrong system file, wrong firmware data or table of processors, or a clock that rose after "
         "Steelyard read it). Or the figure counts work that a cache or the compiler saved."
@@ -64,5 +64,5 @@ def _label(excess: Excess) -> str:
     return f"{excess.result.benchmark} {cases.describe(excess.result, but=('elements',))}"
 
 
-def _line(excess: Excess) -> str:
+def _describe_excess(excess: Excess) -> str:
     return f"{_label(excess)}: {quantity(excess.value.value, excess.value.unit)}, {percent(excess.share)} of the limit."

@@ -18,7 +18,7 @@ TRIMMED = 0.01
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the lowest and highest clock before and after the samples of all records."""
-    read = [(record, clock) for record in evaluation.run.records if (clock := _clock(record)) is not None]
+    read = [(record, clock) for record in evaluation.run.records if (clock := _read_clock(record)) is not None]
     readings = [clock for _, clock in read]
     if len(readings) < FEWEST:
         return []
@@ -31,7 +31,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         f"The median of {len(readings)} records is {quantity(middle, 'Hz', 4)}."
         + (f" The {cut} lowest and the {cut} highest readings were left out." if cut else ""),
         f"The median was {quantity(begin, 'Hz', 4)} in the first quarter of the run and {quantity(end, 'Hz', 4)} in the last.",
-        _policy(evaluation.run.machine),
+        _describe_policy(evaluation.run.machine),
     )
     ends = f"from {quantity(lowest, 'Hz')} to {quantity(highest, 'Hz')}"
     values = f"{ends}, a range of {quantity(spread, '%', 2)} of the median"
@@ -43,14 +43,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return [Finding("clock", "good", claim, evidence, cause, "", reach="figures")]
     machine = evaluation.run.machine
     claim = f"The true core clock changed during the run: {values}."
-    remedy = advise(f"{settings.fix_clock(machine)} Then measure again: ", "run")
+    remedy = advise(f"{settings.suggest_fixed_clock(machine)} Then measure again: ", "run")
     return [
         Finding(
             "clock",
             "notice",
             claim,
             evidence,
-            _cause(_compare_equal_cases(read), machine),
+            _explain_cause(_compare_equal_cases(read), machine),
             remedy,
             effect=highest / lowest,
             reach="figures",
@@ -74,7 +74,7 @@ def _compare_equal_cases(read: Sequence[tuple[Record, float]]) -> list[float]:
     return [clock / median(of_case[k]) for k, (_, clock) in zip(keys, read, strict=True) if len(of_case[k]) > 1]
 
 
-def _cause(equal: Sequence[float], machine: Machine) -> str:
+def _explain_cause(equal: Sequence[float], machine: Machine) -> str:
     """Returns the likely cause. `equal`: the clocks of equal cases, which alone show that it changes with time."""
     quarter = max(1, len(equal) // 4)
     lowest, highest = _find_inner_range(equal) if len(equal) >= FEWEST else (0.0, math.inf)
@@ -93,13 +93,13 @@ def _cause(equal: Sequence[float], machine: Machine) -> str:
     return f"{cause} Figures in cycles stay valid; times change with the clock."
 
 
-def _clock(record: Record) -> float | None:
+def _read_clock(record: Record) -> float | None:
     around = record.surroundings.core_clock
     readings = [float(hertz) for hertz in (*(around.before or ()), *(around.after or ())) if hertz and hertz > 0]
     return median(readings) if readings else None
 
 
-def _policy(machine: Machine) -> str:
+def _describe_policy(machine: Machine) -> str:
     values = [(name, machine.setting(name).value) for name in ("governor", "turbo", "hypervisor")]
     words = ", ".join(f"{name} {value}" for name, value in values if value)
     return f"Settings: {words}." if words else "The governor and turbo settings of this machine cannot be read."

@@ -1,6 +1,6 @@
 """Rule: compares the same kernels built by different compilers."""
 
-from steelyard.judge.findings.every._alternatives import Question, every_two, find_alternatives
+from steelyard.judge.findings.every._alternatives import Question, find_alternatives, list_value_pairs
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics.results import cases
@@ -30,4 +30,4 @@ _QUESTION = Question(
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each pair of toolchains, with the time of the second over that of the first by kernel."""
     usable = cases.usable(evaluation.results)
-    return find_alternatives(evaluation, usable, every_two(usable, "toolchain"), _QUESTION)
+    return find_alternatives(evaluation, usable, list_value_pairs(usable, "toolchain"), _QUESTION)

@@ -14,7 +14,7 @@ from steelyard.statistics.validity.quotas import HIT, Stop, list_stops
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all active limits, with the time for which they stopped the measurement."""
     machine = evaluation.run.machine
-    limits = [text for text in (_quota(machine), _processors(machine), _memory(machine)) if text]
+    limits = [text for text in (_name_quota(machine), _name_processors(machine), _name_memory(machine)) if text]
     stopped = [stops for record in evaluation.run.records if (stops := _list_stops(record))]
     hosts = list(dict.fromkeys(stop.host for stops in stopped for stop in stops if stop.host))
     if stopped:
@@ -40,7 +40,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             " ".join(limits),
             tuple(evidence),
             "A container or a batch system gives this process only a part of the machine. The figures describe that part.",
-            settings.change(machine, "processor quota", "allowed processors", "memory limit")
+            settings.suggest(machine, "processor quota", "allowed processors", "memory limit")
             or "Remove the limit of the processor time.",
             effect=len(machine.cpus) / quota if (quota := limiting_quota(machine)) else None,
             reach="machine",
@@ -53,7 +53,7 @@ def _list_stops(record: Record) -> list[Stop]:
     return [stop for stop in list_stops(Measured(np.asarray(record.samples), record.surroundings)) if stop.share > HIT]
 
 
-def _quota(machine: Machine) -> str:
+def _name_quota(machine: Machine) -> str:
     quota = limiting_quota(machine)
     if quota is None:
         return ""
@@ -62,12 +62,12 @@ def _quota(machine: Machine) -> str:
     )
 
 
-def _processors(machine: Machine) -> str:
+def _name_processors(machine: Machine) -> str:
     if not machine.cpus or len(machine.cpus) >= machine.processors:
         return ""
     return f"This process may use {len(machine.cpus)} of {machine.processors} processors."
 
 
-def _memory(machine: Machine) -> str:
+def _name_memory(machine: Machine) -> str:
     limit = limiting_memory(machine)
     return f"A control group allows {binary_size(limit)} of memory." if limit else ""

@@ -38,9 +38,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "disturbed",
             "serious" if share > TOO_MANY else "notice",
             f"{len(disturbed)} of {cases.count_measured(evaluation.results)} ({percent(share)}) were disturbed: {causes}.",
-            (*_examples(disturbed), *_list_disturbed_launches(evaluation), *_benchmarks(measured)),
+            (*_list_examples(disturbed), *_list_disturbed_launches(evaluation), *_list_most_disturbed(measured)),
             explain(evaluation.condition.proofs) or "The evidence of each kind states what was observed.",
-            advise(f"{_advice(kinds, evaluation.run.machine)} Then run again: ", "run"),
+            advise(f"{_suggest_remedies(kinds, evaluation.run.machine)} Then run again: ", "run"),
             # The factor by which the number of reliable results would grow.
             effect=(clean + len(disturbed)) / max(1, clean),
             reach="figures",
@@ -49,9 +49,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _advice(kinds: Counter[str], machine: Machine) -> str:
+def _suggest_remedies(kinds: Counter[str], machine: Machine) -> str:
     """Returns the remedies of the three most frequent kinds."""
-    remedies = dict.fromkeys(disturbances.remedy(kind, machine) for kind, _ in kinds.most_common(3))
+    remedies = dict.fromkeys(disturbances.suggest_remedy(kind, machine) for kind, _ in kinds.most_common(3))
     return " ".join(filter(None, remedies))
 
 
@@ -82,7 +82,7 @@ def _report_quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
     )
 
 
-def _examples(disturbed: list[Result]) -> list[str]:
+def _list_examples(disturbed: list[Result]) -> list[str]:
     """Returns the first case of each kind with its evidence."""
     first: dict[str, Result] = {}
     for result in disturbed:
@@ -103,7 +103,7 @@ def _list_disturbed_launches(evaluation: Evaluation) -> list[str]:
     return [f"The launches with the greatest share of disturbed cases: {words}."] if words else []
 
 
-def _benchmarks(measured: list[Result]) -> list[str]:
+def _list_most_disturbed(measured: list[Result]) -> list[str]:
     """Returns the benchmarks with the greatest share of disturbed results."""
     all_ = Counter(r.benchmark for r in measured)
     bad = Counter(r.benchmark for r in measured if r.verdict.level == "DISTURBED")

@@ -17,19 +17,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
         failed = [record for record in result.records if record.error]
         # A case is listed even if another launch of it succeeded.
         if failed:
-            reason = _reason(failed[-1])
+            reason = _find_reason(failed[-1])
             alike = re.sub(r"\d+(\.\d+)?", "#", reason)  # reasons that differ only in numbers form one group
             reasons.setdefault((result.benchmark, alike), []).append((result, reason))
-    return [_finding(evaluation, name, failed) for (name, _), failed in reasons.items()]
+    return [_make_finding(evaluation, name, failed) for (name, _), failed in reasons.items()]
 
 
-def _reason(record: Record) -> str:
+def _find_reason(record: Record) -> str:
     """Returns the evidence of the verdict, one line; the record itself may have pages of output."""
     evidence = next((one.text for one in record.verdict.evidence if one.kind == "error"), "") or record.error or ""
     return (evidence.strip().splitlines() or ["no reason was given"])[0]
 
 
-def _finding(evaluation: Evaluation, name: str, failed: list[tuple[Result, str]]) -> Finding:
+def _make_finding(evaluation: Evaluation, name: str, failed: list[tuple[Result, str]]) -> Finding:
     total = [r for r in evaluation.results if r.benchmark == name]
     nothing = not any(r.metrics for r in total)
     more = [f"There are {len(failed) - NAMED} more."] if len(failed) > NAMED else []

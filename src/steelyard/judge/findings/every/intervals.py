@@ -16,11 +16,11 @@ NAMED = 5  # widest intervals in the list
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a good finding if nine in ten results are within the width of the plan, a notice below half."""
-    asked = _planned_widths(evaluation)
+    asked = _find_planned_widths(evaluation)
     half_widths = [
         (r, half, asked[r.benchmark])
         for r in cases.measured(evaluation.results)
-        if r.benchmark in asked and (half := _half_width(r)) is not None
+        if r.benchmark in asked and (half := _measure_half_width(r)) is not None
     ]
     if not half_widths:
         return []
@@ -54,7 +54,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _planned_widths(evaluation: Evaluation) -> dict[str, float]:
+def _find_planned_widths(evaluation: Evaluation) -> dict[str, float]:
     """Returns the widest interval that the plan allows for each benchmark, with the difference between runs added."""
     widest: dict[str, float] = {}
     for launch in evaluation.run.plan.launches:
@@ -63,7 +63,7 @@ def _planned_widths(evaluation: Evaluation) -> dict[str, float]:
     return {name: add_run_spread(width) for name, width in widest.items()}
 
 
-def _half_width(result: Result) -> float | None:
+def _measure_half_width(result: Result) -> float | None:
     """Returns half of the relative interval of the first metric that has one."""
     for value in result.metrics.values():
         half = _find_half_width(value)

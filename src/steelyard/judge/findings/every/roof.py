@@ -53,10 +53,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _report_above_limit(above: Sequence[Place]) -> Finding:
     most = above[0]
     claim = (
-        f"{_line(most)}. No kernel can exceed its roofline limit: the limit or the kernel was measured wrongly. "
+        f"{_describe_kernel(most)}. No kernel can exceed its roofline limit: the limit or the kernel was measured wrongly. "
         f"This concerns {plural(len(above), 'kernel')}.{cases.caution(most.result)}"
     )
-    evidence = tuple(f"{_line(place)}." for place in above[:MOST])
+    evidence = tuple(f"{_describe_kernel(place)}." for place in above[:MOST])
     cause = "The limit was measured while the core was shared or its clock was low, or the data of the kernel came from a cache."
     remedy = advise(
         "Do not use these shares of the limit. Measure the limit and the kernel again: ",
@@ -72,15 +72,15 @@ def _report_below(
 ) -> list[Finding]:
     large = [p for p, _, _ in judged if p.level == MEMORY and not p.is_above]
     if not low:
-        return [_good(len(judged), large)] if large else []
-    causes = [why(place, line) for place, _, line in low]
-    lines = [f"{_line(place)}: {cause}." for (place, _, _), cause in zip(low, causes, strict=True)]
+        return [_report_good(len(judged), large)] if large else []
+    causes = [explain_low_speed(place, line) for place, _, line in low]
+    lines = [f"{_describe_kernel(place)}: {cause}." for (place, _, _), cause in zip(low, causes, strict=True)]
     if len(lines) > MOST:
         lines = [*lines[:MOST], f"The Roofline page shows {len(lines) - MOST} more."]
     counted = dict(Counter(causes).most_common())
     claim = (
         f"{len(low)} of {len(judged)} kernels reach less than {percent(BELOW)} of their roofline limit (lowest: "
-        f"{percent(low[0][1], 1)}).{_memory_note(large)}{cases.caution(*(place.result for place, _, _ in low[:1]))}"
+        f"{percent(low[0][1], 1)}).{_describe_memory_bound(large)}{cases.caution(*(place.result for place, _, _ in low[:1]))}"
     )
     return [
         Finding(
@@ -96,7 +96,7 @@ def _report_below(
     ]
 
 
-def why(place: Place, line: Roofline) -> str:
+def explain_low_speed(place: Place, line: Roofline) -> str:
     """Returns the likeliest reason why a kernel is below its limit: one of the causes of this module."""
     result, scalar = place.result, line.roof(SCALAR)
     size = working_set(result)
@@ -126,7 +126,7 @@ def _is_judged(place: Place, line: Roofline) -> bool:
     )
 
 
-def _line(place: Place) -> str:
+def _describe_kernel(place: Place) -> str:
     roof = place.roof.name if place.roof else "unknown"
     limit = f"the peak ({roof})" if place.roof and place.roof.kind == "peak" else f"the bandwidth of {roof}"
     mark = trust.write_if_doubtful(place.result.verdict.level)
@@ -136,7 +136,7 @@ def _line(place: Place) -> str:
     )
 
 
-def _memory_note(large: Sequence[Place]) -> str:
+def _describe_memory_bound(large: Sequence[Place]) -> str:
     """Returns a sentence on how many memory-bound kernels reach the share."""
     reached = sum((place.share or 0) >= BELOW for place in large)
     if not large:
@@ -145,13 +145,13 @@ def _memory_note(large: Sequence[Place]) -> str:
     return f" Of {plural(len(large), 'kernel')} with their data in memory, {reach}."
 
 
-def _good(count: int, large: Sequence[Place]) -> Finding:
+def _report_good(count: int, large: Sequence[Place]) -> Finding:
     best = max(large, key=lambda place: place.share or 0)
     claim = (
         f"All {count} kernels with a roofline limit reach at least {percent(BELOW)} of it."
         if count > 1
         else f"The only kernel with a roofline limit reaches {percent(best.share or 0)} of it."
     )
-    evidence = tuple(f"{_line(place)}." for place in sorted(large, key=lambda p: p.share or 0)[:MOST])
+    evidence = tuple(f"{_describe_kernel(place)}." for place in sorted(large, key=lambda p: p.share or 0)[:MOST])
     cause = "The memory, the caches or the arithmetic of this machine limits them."
     return Finding("roof", "good", claim, evidence, cause, "")

@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     findings = []
     for name in dict.fromkeys(s.benchmark for s, _ in falling):
         members = [(s, point) for s, point in falling if s.benchmark == name]
-        findings.append(_finding(name, members))
+        findings.append(_make_finding(name, members))
     return findings
 
 
@@ -42,7 +42,7 @@ def _find_half_efficiency(sweep: Sweep) -> Point | None:
     return tail[-1] if tail else None
 
 
-def _finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
+def _make_finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
     sweep, point = min(members, key=lambda pair: pair[1].count)
     others = f"{len(members) - 1} other sweeps" if len(members) > 2 else "another sweep"
     more = f" The same holds for {others} of this benchmark." if len(members) > 1 else ""
@@ -50,12 +50,12 @@ def _finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
     return Finding(
         "scaling",
         "notice",
-        f"With {point.count} {_words(sweep)}, the efficiency of {name} ({_label(sweep)}) is below {percent(HALF)}: "
-        f"{_share(point)}.{more}{cases.caution(*_list_evidence(members))}",
-        tuple(_evidence(s, p) for s, p in members[:NAMED]),
-        _cause(sweep),
+        f"With {point.count} {_describe_sweep(sweep)}, the efficiency of {name} ({_label(sweep)}) is below {percent(HALF)}: "
+        f"{_format(point)}.{more}{cases.caution(*_list_evidence(members))}",
+        tuple(_describe_evidence(s, p) for s, p in members[:NAMED]),
+        _explain_cause(sweep),
         advise(
-            f"Use fewer {_words(sweep)} for each run and start several runs side by side{larger}. To see "
+            f"Use fewer {_describe_sweep(sweep)} for each run and start several runs side by side{larger}. To see "
             "where the efficiency falls: ",
             f"scale {name}",
             then=". The Scaling page shows the largest count that is worth using.",
@@ -70,7 +70,7 @@ def _list_evidence(members: list[tuple[Sweep, Point]]) -> list[Result]:
     return [s.results[count] for s, p in members for count in (s.scaling.base, p.count)]
 
 
-def _words(sweep: Sweep) -> str:
+def _describe_sweep(sweep: Sweep) -> str:
     return {"ranks_per_node": "ranks on each node"}.get(sweep.over, sweep.over)
 
 
@@ -81,21 +81,21 @@ def _label(sweep: Sweep) -> str:
     return ", ".join([sweep.kernel, *words, *size, *growing])
 
 
-def _share(point: Point) -> str:
+def _format(point: Point) -> str:
     e = point.efficiency
     inside = f" ({percent(e.low)} to {percent(e.high)})" if e.low is not None and e.high is not None else ""
     return f"{percent(e.value)}{inside}"
 
 
-def _evidence(sweep: Sweep, first: Point) -> str:
+def _describe_evidence(sweep: Sweep, first: Point) -> str:
     points = [
-        f"{p.count}: {_share(p)}" for p in sweep.scaling.points if p.count != sweep.scaling.base and not p.crowded
+        f"{p.count}: {_format(p)}" for p in sweep.scaling.points if p.count != sweep.scaling.base and not p.crowded
     ]
     base = sweep.scaling.base
-    return f"{_label(sweep)}: efficiency relative to {base} by number of {_words(sweep)}: {', '.join(points)}."
+    return f"{_label(sweep)}: efficiency relative to {base} by number of {_describe_sweep(sweep)}: {', '.join(points)}."
 
 
-def _cause(sweep: Sweep) -> str:
+def _explain_cause(sweep: Sweep) -> str:
     """Returns the cause: a constant serial fraction is a serial part; a rising one is waiting, messages or sharing."""
     fractions = [(p.count, p.serial) for p in sweep.scaling.points if p.serial is not None and not p.crowded]
     if len(fractions) < 2:
@@ -103,8 +103,8 @@ def _cause(sweep: Sweep) -> str:
     (last, most), low = fractions[-1], fractions[-1][1].low
     if low is not None and low > 1:
         return (
-            f"With {last} {_words(sweep)}, the program is slower than with {sweep.scaling.base}. Waiting, messages or a shared "
-            "resource (memory, caches, network) cost more than the work in parallel gains."
+            f"With {last} {_describe_sweep(sweep)}, the program is slower than with {sweep.scaling.base}. Waiting, messages or a "
+            "shared resource (memory, caches, network) cost more than the work in parallel gains."
         )
     rising = most.value >= max(serial.value for _, serial in fractions)
     for count, serial in fractions[:-1] if rising else ():

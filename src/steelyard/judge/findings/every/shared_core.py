@@ -53,7 +53,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             claim,
             evidence,
             cause,
-            settings.free_cores(evaluation.run.machine),
+            settings.suggest_free_cores(evaluation.run.machine),
             effect=max(1.0, most / median(rates)),
             reach="figures",
             about="measurement",

@@ -14,7 +14,7 @@ EVERY_VARIANT = True
 SMALLEST = 0.05  # two launches of one MPI differ by some percent, since the placement of ranks and buffers differs
 
 
-def samples(result: Result) -> list[Array]:
+def select_samples(result: Result) -> list[Array]:
     """Returns the times of a result in each launch; none with more ranks than processors."""
     if "mpi" not in result.parameters:
         return launches(result)
@@ -25,7 +25,7 @@ _QUESTION = Question(
     rule="variant_effects",
     parameter="variant",
     smallest=SMALLEST,
-    samples=samples,
+    samples=select_samples,
     open="Steelyard cannot decide whether {b} changes the speed.",
     causes=(
         "The variables and options of the variant change how the programs communicate, or how they use the machine.",
@@ -38,7 +38,7 @@ _QUESTION = Question(
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each variant, with its time over that of the first one by kernel."""
-    usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and samples(r)]
+    usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and select_samples(r)]
     first, *others = by_variant(usable) or [UNCHANGED]
     meanings = variants.meanings(evaluation.run.site.variants)
     called = {name: f"{name} ({meanings[name]})" for name in others if name in meanings}

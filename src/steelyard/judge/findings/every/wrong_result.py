@@ -26,14 +26,14 @@ def is_by_flags(run: Run, result: Result) -> bool:
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one serious finding for each benchmark with a record whose check failed."""
     wrong = select_wrong(evaluation.results)
-    return [_finding(evaluation, name, wrong) for name in sorted({result.benchmark for result in wrong})]
+    return [_make_finding(evaluation, name, wrong) for name in sorted({result.benchmark for result in wrong})]
 
 
 def _is_wrong(record: Attempted) -> bool:
     return record.error is None and not record.check.passed
 
 
-def _finding(evaluation: Evaluation, name: str, all_wrong: list[Result]) -> Finding:
+def _make_finding(evaluation: Evaluation, name: str, all_wrong: list[Result]) -> Finding:
     wrong = [result for result in all_wrong if result.benchmark == name]
     records = [(result, record) for result in wrong for record in result.attempts if _is_wrong(record)]
     total = sum(len(r.attempts) for r in evaluation.results if r.benchmark == name)

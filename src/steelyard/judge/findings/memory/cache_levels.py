@@ -33,11 +33,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     inside = [level for level in flat_parts if level.largest <= MEMORY * system_caches[-1].size]
     matched = [(cache, _find_matching_level(cache, inside)) for cache in system_caches]
-    lines = [_line(cache, level) for cache, level in matched]
+    lines = [_describe_level(cache, level) for cache, level in matched]
     beyond = [level for level in flat_parts if level.largest > MEMORY * system_caches[-1].size]
     lines += [f"Beyond the caches: {quantity(level.latency, 's')}." for level in beyond]
     strange = [cache for cache, level in matched if level is None]
-    return [_finding(tuple(lines), strange, len(system_caches))]
+    return [_make_finding(tuple(lines), strange, len(system_caches))]
 
 
 def _find_matching_level(cache: Cache, flat_parts: Sequence[Level]) -> Level | None:
@@ -46,14 +46,14 @@ def _find_matching_level(cache: Cache, flat_parts: Sequence[Level]) -> Level | N
     return max(fitting, key=lambda level: level.largest, default=None)
 
 
-def _line(cache: Cache, level: Level | None) -> str:
+def _describe_level(cache: Cache, level: Level | None) -> str:
     name = f"L{cache.level} ({binary_size(cache.size)} reported)"
     if level is None:
         return f"{name}: the latency is not flat up to any size near this one."
     return f"{name}: the latency is {quantity(level.latency, 's')}, and flat up to {binary_size(level.largest)}."
 
 
-def _finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Finding:
+def _make_finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Finding:
     if not strange:
         return Finding(
             "cache_levels",

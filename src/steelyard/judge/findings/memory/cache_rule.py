@@ -24,7 +24,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     vector = int(max(sizes)) * 8
     threads = max((int(cases.number(r, "threads") or 1) for r in stream), default=1)
     machine = evaluation.run.machine
-    cache = reachable_cache(machine, _cpus(machine, threads))
+    cache = reachable_cache(machine, _select_cpus(machine, threads))
     if not cache:
         return [_report_unknown(vector)]
     needed = CACHE_RULE * cache
@@ -33,7 +33,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     return [_report_too_small(machine, vector, cache, needed)]
 
 
-def _cpus(machine: Machine, threads: int) -> tuple[int, ...]:
+def _select_cpus(machine: Machine, threads: int) -> tuple[int, ...]:
     try:
         return place(machine, threads, "compact") or machine.cpus
     except SteelyardError:
@@ -65,7 +65,7 @@ def _report_too_small(machine: Machine, vector: int, cache: int, needed: int) ->
             f"{percent(LARGEST_SHARE)} of the free memory."
         )
         cause = "There is too little free memory for the rule."
-        change = settings.change(machine, "memory limit") or "Free some memory."
+        change = settings.suggest(machine, "memory limit") or "Free some memory."
         remedy = advise(f"{change} Then measure again: ", f"run --only {BENCHMARK}")
     else:
         cause = "The size was set to less than the rule requires."

@@ -1,7 +1,7 @@
 """Rule: compares the Triad bandwidth with the memory limit, or says how to set an unknown limit."""
 
 from steelyard.judge.findings import settings
-from steelyard.judge.findings.open_questions import NO_LIMIT, doubtful, measure_again, undecided
+from steelyard.judge.findings.open_questions import NO_LIMIT, measure_again, name_doubt, undecided
 from steelyard.judge.findings.remedies import advise
 from steelyard.measure.machine.limits import bandwidth_unknown
 from steelyard.model import Evaluation, Finding, Limit, Machine, Remedy, Result, Value
@@ -27,7 +27,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     limit = _limit(evaluation, best)
     if limit is not None and limit.value > 0:
         # The rule "above_limit" speaks of a limit that is exceeded.
-        return [] if is_above(_choose_traffic(best), limit) else [_compared(evaluation, best, limit)]
+        return [] if is_above(_choose_traffic(best), limit) else [_compare_with_limit(evaluation, best, limit)]
     given = evaluation.run.machine.limits.get("memory_bandwidth")
     fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)
     return [] if given else [_report_unknown_limit(evaluation, fastest)]
@@ -44,7 +44,7 @@ def _limit(evaluation: Evaluation, result: Result) -> Limit | None:
     return benchmark.known_limit("traffic", result, evaluation.run.machine)
 
 
-def _compared(evaluation: Evaluation, best: Result, limit: Limit) -> Finding:
+def _compare_with_limit(evaluation: Evaluation, best: Result, limit: Limit) -> Finding:
     moved, counted = _choose_traffic(best), best.metrics["bandwidth"]
     share = moved.value / limit.value
     caution = cases.caution(best)
@@ -58,7 +58,7 @@ def _compared(evaluation: Evaluation, best: Result, limit: Limit) -> Finding:
         "the limit.",
     )
     if share >= NEAR:
-        if reason := doubtful(cases.doubt(best)):
+        if reason := name_doubt(cases.doubt(best)):
             again = measure_again(evaluation, best.verdict.level, BENCHMARK)
             return undecided("efficiency", claim, evidence, reason, again, BENCHMARK)
         cause = "The memory itself is the limit."
@@ -85,7 +85,7 @@ def _explain_low(threads: int, machine: Machine) -> tuple[str, Remedy]:
     )
 
 
-def _conditions(best: Result) -> str:
+def _describe_conditions(best: Result) -> str:
     return cases.describe(best, but=("elements",)).partition(" (")[2].removesuffix(")")
 
 
@@ -93,7 +93,7 @@ def _report_unknown_limit(evaluation: Evaluation, best: Result) -> Finding:
     bandwidth = best.metrics["bandwidth"]
     question = (
         "Steelyard cannot compute which share of the memory limit Triad reaches. It moves "
-        f"{quantity(bandwidth.value, bandwidth.unit)} ({_conditions(best)}), but the limit is unknown."
+        f"{quantity(bandwidth.value, bandwidth.unit)} ({_describe_conditions(best)}), but the limit is unknown."
     )
     again = advise(
         "Run Steelyard once as root. Or write the memory data into a file, for example memory_channels = 2 and "

@@ -22,41 +22,41 @@ BEYOND = 4  # times the last-level cache: almost no access hits it
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares small with huge pages if both were measured; otherwise checks whether the latency ladder shows the TLB."""
-    compared = [_compared(evaluation, point.role.point, point.results) for point in points(evaluation)]
+    compared = [_compare_pages(evaluation, point.role.point, point.results) for point in points(evaluation)]
     findings = [finding for finding in compared if finding]
-    return findings or _ladder(evaluation)
+    return findings or _judge_ladder(evaluation)
 
 
-def _compared(evaluation: Evaluation, point: str, results: Sequence[Result]) -> Finding | None:
+def _compare_pages(evaluation: Evaluation, point: str, results: Sequence[Result]) -> Finding | None:
     if point not in WHAT:
         return None
     compared: list[tuple[Result, Result, Ratio]] = []
     for small in ("4k", "default"):
         for huge in ("huge", "transparent"):
             pairs = cases.pairs(results, "page_size", small, huge)
-            compared += [(a, b, r) for a, b in pairs if (r := ratio(a, b)) is not None and _differ(a, b)]
+            compared += [(a, b, r) for a, b in pairs if (r := ratio(a, b)) is not None and _is_other_page_size(a, b)]
         if compared:
             break
     if not compared:
         return None
     # With few threads and accumulators, other accesses do not hide the address translation.
     few = min(compared, key=lambda c: (cases.number(c[0], "threads") or 1, cases.number(c[0], "accumulators") or 1))
-    return _finding(evaluation, point, few, [_line(*c) for c in compared])
+    return _report(evaluation, point, few, [_describe_pair(*c) for c in compared])
 
 
-def _differ(small: Result, huge: Result) -> bool:
+def _is_other_page_size(small: Result, huge: Result) -> bool:
     """Returns whether the pages differed, as far as the system reports it."""
-    a, b = _huge_share(small), _huge_share(huge)
+    a, b = _find_huge_share(small), _find_huge_share(huge)
     return a is None or b is None or b - a > 0.5
 
 
-def _huge_share(result: Result) -> float | None:
+def _find_huge_share(result: Result) -> float | None:
     pages = (r.surroundings.pages for r in result.attempts)
     shares = [float(page.huge) for page in pages if page and page.huge is not None]
     return fmean(shares) if shares else None
 
 
-def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Ratio], lines: list[str]) -> Finding | None:
+def _report(evaluation: Evaluation, point: str, few: tuple[Result, Result, Ratio], lines: list[str]) -> Finding | None:
     small, huge, factor = few
     words = {"huge": "explicit huge pages", "transparent": "transparent huge pages"}[
         str(cases.value(huge, "page_size"))
@@ -71,7 +71,7 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
             f"With small pages, {WHAT[point]} costs {factor.value:.2f} times as much as with {words}.{caution}",
             tuple(filter(None, (*lines, policy))),
             "The processor stores few address translations (TLB). Accesses to distant addresses also wait for the page tables.",
-            _remedy(policy_setting.value, policy_setting.source),
+            _suggest_remedy(policy_setting.value, policy_setting.source),
             small.benchmark,
             effect=factor.value,
         )
@@ -85,17 +85,17 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
     return None
 
 
-def _line(small: Result, huge: Result, factor: Ratio) -> str:
+def _describe_pair(small: Result, huge: Result, factor: Ratio) -> str:
     a, b = cost(small), cost(huge)
     times = f": {quantity(a.seconds, 's')} and {quantity(b.seconds, 's')}," if a and b else ":"
-    share = _huge_share(huge)
+    share = _find_huge_share(huge)
     part = "" if share is None else f"; huge pages covered {percent(share)} of the memory"
     name = cases.describe(small, but=("elements", "page_size"))
     pages = f"{cases.value(small, 'page_size')} and {cases.value(huge, 'page_size')} pages"
     return f"{name}, {pages}{times} a factor of {factor.low:.2f} to {factor.high:.2f}{part}."
 
 
-def _remedy(value: str | None, source: str) -> str:
+def _suggest_remedy(value: str | None, source: str) -> str:
     if value == "never" and source:
         return f"Allow huge pages for programs that ask for them: echo madvise | sudo tee {source}. Then run again."
     return (
@@ -104,7 +104,7 @@ def _remedy(value: str | None, source: str) -> str:
     )
 
 
-def _ladder(evaluation: Evaluation) -> list[Finding]:
+def _judge_ladder(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding if huge pages are off and the latency still rises far beyond the caches."""
     machine = evaluation.run.machine
     policy = machine.setting("transparent_huge_pages")
@@ -129,6 +129,6 @@ def _ladder(evaluation: Evaluation) -> list[Finding]:
             f"{policy.source} contains '{policy.value}'.",
         )
         cause = "With pages of 4 KiB, the address translations of so much memory fit neither the TLB nor the caches."
-        remedy = _remedy(policy.value, policy.source)
+        remedy = _suggest_remedy(policy.value, policy.source)
         return [Finding("huge_pages", "notice", claim, evidence, cause, remedy, "memory.latency", effect=rise.value)]
     return []

@@ -1,6 +1,6 @@
 """Rule: checks whether the worst corner of APEX-MAP agrees with the latency ladder."""
 
-from steelyard.judge.findings.open_questions import doubtful, measure_again, undecided
+from steelyard.judge.findings.open_questions import measure_again, name_doubt, undecided
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.units import binary_size, quantity
@@ -52,11 +52,11 @@ def _compare(evaluation: Evaluation, corner: Result, chase: list[Result]) -> Fin
         f"G: {cases.describe(corner)}, {binary_size(int(size))} of memory.",
         f"Dependent chain: {cases.describe(nearest)}, {binary_size(ladder)} of memory.",
         f"The interval of the ratio is {overlap.low:.2f} to {overlap.high:.2f}.",
-        *_chains(chase, nearest, access.seconds),
+        *_describe_chains(chase, nearest, access.seconds),
     )
     consistent = SLOWER <= overlap.value <= FURTHEST
     doubt = cases.doubt(corner, nearest)
-    if consistent and (reason := doubtful(doubt)):
+    if consistent and (reason := name_doubt(doubt)):
         again = measure_again(evaluation, doubt, corner.benchmark, nearest.benchmark)
         return undecided("latency_consistency", claim, evidence, reason, again, corner.benchmark)
     return Finding(
@@ -85,7 +85,7 @@ def _find_ratio(result: Result, size: float) -> float:
     return max(own_size / size, size / own_size)
 
 
-def _chains(chase: list[Result], nearest: Result, seconds: float) -> list[str]:
+def _describe_chains(chase: list[Result], nearest: Result, seconds: float) -> list[str]:
     """Returns a sentence on the number of parallel chains whose access time is nearest to that of G."""
     size = cases.number(nearest, "bytes")
     nearby = [

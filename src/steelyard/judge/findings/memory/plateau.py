@@ -21,7 +21,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     too_small = bool(cache_rule.find(evaluation))  # a part of each pass may come from a cache, also on a plateau
     for group in cases.groups(triad, "elements"):
         largest = group[-1]
-        smaller = [r for r in group[:-1] if NEAREST <= _size(largest) / _size(r) <= FURTHEST]
+        smaller = [r for r in group[:-1] if NEAREST <= _read_size(largest) / _read_size(r) <= FURTHEST]
         # Only curves up to the largest size of the run measure the memory.
         if smaller and largest in cases.select_greatest(triad, "elements"):
             slope = ratio(largest, smaller[-1])
@@ -30,7 +30,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     return findings
 
 
-def _size(result: Result) -> float:
+def _read_size(result: Result) -> float:
     return max(1.0, cases.number(result, "elements") or 1.0)
 
 
@@ -39,17 +39,17 @@ def _is_flat(slope: Ratio) -> bool:
 
 
 def _judge(smaller: Result, largest: Result, slope: Ratio, too_small: bool) -> list[Finding]:
-    evidence = tuple(_line(r) for r in (smaller, largest))
+    evidence = tuple(_describe_result(r) for r in (smaller, largest))
     caution = cases.caution(smaller, largest)
     if slope.value > FALLING and slope.low > 1:
-        elements = int(_size(largest))
+        elements = int(_read_size(largest))
         return [
             Finding(
                 "plateau",
                 "serious" if slope.low > CLIFF and not caution else "notice",
                 f"The Triad bandwidth still falls with the size. The largest vectors cost "
                 f"{quantity(slope.value - 1, '%', 2)} more per byte than vectors of "
-                f"{binary_size(int(_size(smaller)) * 8)}.{caution}",
+                f"{binary_size(int(_read_size(smaller)) * 8)}.{caution}",
                 (*evidence, f"The interval of the ratio is {slope.low:.3f} to {slope.high:.3f}."),
                 "A cache still serves a part of the smaller vectors. The system does not report this cache or its size. "
                 "The bandwidth at the largest size may also be too high.",
@@ -78,7 +78,7 @@ def _judge(smaller: Result, largest: Result, slope: Ratio, too_small: bool) -> l
     return []
 
 
-def _line(result: Result) -> str:
+def _describe_result(result: Result) -> str:
     bandwidth = result.metrics.get("bandwidth")
     speed = quantity(bandwidth.value, bandwidth.unit) if bandwidth else "the bandwidth is unknown"
-    return f"Vectors of {binary_size(int(_size(result)) * 8)} each: {speed}."
+    return f"Vectors of {binary_size(int(_read_size(result)) * 8)} each: {speed}."

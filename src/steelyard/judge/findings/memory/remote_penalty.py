@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from steelyard.judge.findings.open_questions import doubtful, measure_again, undecided
+from steelyard.judge.findings.open_questions import measure_again, name_doubt, undecided
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.model.words import in_words
 from steelyard.statistics.results import cases
@@ -38,14 +38,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for kernel, what in KERNELS.items():
         remote = _select_remote(cases.of(evaluation.results, BENCHMARK, kernel), evaluation.run.machine)
         if remote:
-            findings.append(_finding(evaluation, what, remote))
+            findings.append(_make_finding(evaluation, what, remote))
     return findings
 
 
 def _select_remote(results: list[Result], machine: Machine) -> list[_Remote]:
     placed = {}
     for result in results:
-        cpu, memory = _cpu_node(result, machine), _memory_node(result)
+        cpu, memory = _find_cpu_node(result, machine), _find_memory_node(result)
         if cpu is not None and memory is not None:
             placed[cpu, memory, identity(result, *PLACES)] = result
     remote = []
@@ -65,7 +65,7 @@ def _select_most_threads(remote: list[_Remote]) -> list[_Remote]:
     return list(ways.values())
 
 
-def _cpu_node(result: Result, machine: Machine) -> int | None:
+def _find_cpu_node(result: Result, machine: Machine) -> int | None:
     given = cases.number(result, "cpu_node")
     if given is not None:
         return int(given)
@@ -74,7 +74,7 @@ def _cpu_node(result: Result, machine: Machine) -> int | None:
     return nodes.pop() if len(nodes) == 1 else None
 
 
-def _memory_node(result: Result) -> int | None:
+def _find_memory_node(result: Result) -> int | None:
     given = cases.number(result, "memory_node")
     if given is not None:
         return int(given)
@@ -89,7 +89,7 @@ def _memory_node(result: Result) -> int | None:
     return None
 
 
-def _finding(evaluation: Evaluation, what: str, remote: list[_Remote]) -> Finding:
+def _make_finding(evaluation: Evaluation, what: str, remote: list[_Remote]) -> Finding:
     ordered = sorted(remote, key=lambda r: r.penalty.value)
     nearest, furthest = ordered[0], ordered[-1]
     dear = furthest.penalty.value > PENALTY and furthest.penalty.low > 1
@@ -101,8 +101,8 @@ def _finding(evaluation: Evaluation, what: str, remote: list[_Remote]) -> Findin
     claim = (
         f"{what[0].upper()}{what[1:]} from the memory of another node costs {span} as from local memory ({threads})."
     )
-    lines = tuple(_line(f, evaluation.run.machine) for f in reversed(ordered))[:12]
-    if not dear and (reason := doubtful(doubt)):
+    lines = tuple(_describe_penalty(f, evaluation.run.machine) for f in reversed(ordered))[:12]
+    if not dear and (reason := name_doubt(doubt)):
         again = measure_again(evaluation, doubt, BENCHMARK)
         return undecided("remote_penalty", claim, lines, reason, again, BENCHMARK)
     return Finding(
@@ -122,7 +122,7 @@ def _finding(evaluation: Evaluation, what: str, remote: list[_Remote]) -> Findin
     )
 
 
-def _line(f: _Remote, machine: Machine) -> str:
+def _describe_penalty(f: _Remote, machine: Machine) -> str:
     text = (
         f"Processors of node {f.cpu}, memory of node {f.memory}: {f.penalty.value:.2f} times the cost of "
         f"the memory of node {f.cpu} ({f.penalty.low:.2f} to {f.penalty.high:.2f})"

@@ -1,6 +1,6 @@
 """Rule: checks whether threads hide the latency of memory: the cost of an operation with n threads and with one."""
 
-from steelyard.judge.findings.open_questions import UNCERTAIN, doubtful, measure_again, undecided
+from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, name_doubt, undecided
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Remedy
 from steelyard.model.roles import TolerancePoint
@@ -22,10 +22,10 @@ TOO_WIDE = 1.5  # greatest over least speed-up of the interval: a wider one cont
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each point that was measured with one thread and with more; the most threads decide."""
     usual = ((point.role, [t for t in tolerance(point) if t.usual]) for point in points(evaluation))
-    return [_finding(evaluation, role, tolerances) for role, tolerances in usual if tolerances]
+    return [_make_finding(evaluation, role, tolerances) for role, tolerances in usual if tolerances]
 
 
-def _finding(evaluation: Evaluation, role: TolerancePoint, tolerances: list[Tolerance]) -> Finding:
+def _make_finding(evaluation: Evaluation, role: TolerancePoint, tolerances: list[Tolerance]) -> Finding:
     most = max(tolerances, key=lambda t: t.threads)
     judged = judge(most)
     caution = trust.caution(most.level)
@@ -38,17 +38,17 @@ def _finding(evaluation: Evaluation, role: TolerancePoint, tolerances: list[Tole
         question = f"Steelyard cannot decide whether threads hide the latency of {role.title}. "
         question += f"The speed-up with {most.threads} threads is between {most.low:.2f} and {most.high:.2f}."
         again = measure_again(evaluation, most.level, most.benchmark)
-        return undecided("tolerance", question, lines, doubtful(most.level) or UNCERTAIN, again, most.benchmark)
+        return undecided("tolerance", question, lines, name_doubt(most.level) or UNCERTAIN, again, most.benchmark)
     claim = f"{HIDES[judged]} the latency of {role.title}: {most.threads} threads are {most.ratio:.2f} times as fast as one "
     claim += f"({percent(most.efficiency)} of the ideal).{caution}"
     if judged == "tolerant":
         if caution:
             again = measure_again(evaluation, most.level, most.benchmark)
-            return undecided("tolerance", claim, lines, doubtful(most.level), again, most.benchmark)
+            return undecided("tolerance", claim, lines, name_doubt(most.level), again, most.benchmark)
         cause = "Each thread has the resources that it needs, and the threads wait for the memory at the same time."
         return Finding("tolerance", "good", claim, lines, cause, "", most.benchmark)
     return Finding(
-        "tolerance", "notice", claim, lines, role.shared, _remedy(role, most), most.benchmark, 1 / most.efficiency
+        "tolerance", "notice", claim, lines, role.shared, _advise(role, most), most.benchmark, 1 / most.efficiency
     )
 
 
@@ -61,7 +61,7 @@ def judge(one: Tolerance | PairTolerance) -> str:
     return "partly tolerant" if one.ratio >= POOR else "little tolerant"
 
 
-def _remedy(role: TolerancePoint, most: Tolerance) -> str | Remedy:
+def _advise(role: TolerancePoint, most: Tolerance) -> str | Remedy:
     if role.remedy:
         text, command = (part.format(threads=most.threads) for part in (role.remedy, role.command))
         return advise(text, command) if command else text

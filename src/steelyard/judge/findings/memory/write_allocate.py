@@ -22,7 +22,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not compared:
         return []
     ordinary, streaming, factor = max(compared, key=lambda c: cases.number(c[0], "threads") or 0)
-    lines = tuple(_line(*c) for c in sorted(compared, key=lambda c: cases.number(c[0], "threads") or 0))
+    lines = tuple(_describe_pair(*c) for c in sorted(compared, key=lambda c: cases.number(c[0], "threads") or 0))
     caution = cases.caution(ordinary, streaming)
     claim = (
         f"With {in_words('threads', cases.value(ordinary, 'threads'))}, Triad takes {factor.value:.2f} "
@@ -58,7 +58,7 @@ def _judge(claim: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> 
     return []
 
 
-def _line(ordinary: Result, streaming: Result, factor: Ratio) -> str:
+def _describe_pair(ordinary: Result, streaming: Result, factor: Ratio) -> str:
     bandwidths = []
     for result, word in ((ordinary, "ordinary"), (streaming, "streaming")):
         bandwidth = result.metrics.get("bandwidth")

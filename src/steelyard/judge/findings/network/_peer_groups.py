@@ -27,12 +27,10 @@ CROWDED = 1.0
 class Look:
     """A comparison of peers that should take the same time, with the name and host of each.
 
-    Either `pairs` holds the times (s) of each two of them, one for each launch, or `rows` those of each one. `apart`: they
-    are on several hosts. `crowded`: there were more of them than processors. `groups` names the switch of each node as the
-    system file says it, or the cache on which each rank lies, where that may matter. `size`: bytes of a message. `level`: the
-    least verdict that they rest on.
-    `partners`: of a rank that is itself not among them. `disturbed`: whether something disturbed each launch. `issued`:
-    additions per cycle of the core of each, beside the samples (None: unknown).
+    Either `pairs` has the times (s) of each two peers in each launch, or `rows` has those of each peer. `crowded`: there were
+    more peers than processors. `groups` names the switch of each node by the system file, or the cache of each rank, if that
+    may matter. `size`: bytes of a message. `level`: the worst verdict of the records. `partners`: the peers are the partners of
+    a rank that is not a peer. `disturbed`: whether each launch was. `issued`: additions per cycle of each core (None: unknown).
     """
 
     what: str
@@ -57,8 +55,7 @@ class Look:
 class Report:
     """The result of a look: the slow peers and links (None: unknown), and the relative scatter of a peer between launches.
 
-    With one launch, it is the scatter between samples; None: unknown. `of_two` is the slower one of two peers. `switches` are
-    the slow groups of nodes.
+    With one launch, `scatter` is that between samples (None: unknown). `of_two`: the slower of two. `switches`: slow groups.
     """
 
     look: Look
@@ -75,7 +72,11 @@ def judge_peers(results: Iterable[Result], machine: Machine, alike: Collection[t
     `alike` has the benchmarks and kernels in which all ranks do the same work.
     """
     all_results = list(results)
-    looks = [*_matrices(all_results, machine), *_partners(all_results, machine), *_alike(all_results, machine, alike)]
+    looks = [
+        *_look_at_pairs(all_results, machine),
+        *_look_at_rank0(all_results, machine),
+        *_look_at_ranks(all_results, machine, alike),
+    ]
     return [_judge(look, peers.LEVEL / len(looks)) for look in looks]
 
 
@@ -98,11 +99,8 @@ def _judge(look: Look, level: float) -> Report:
         if slow is not None:
             single = [*(single or []), *(Outlier((members[o.ranks[0]],), o.factor, o.p) for o in slow)]
     scatter = peers.scatter([peers.logarithms(row, look.what) for row in look.rows])
-    two = (
-        peers.slower_of_two(look.rows, level=level)
-        if len(look.rows) == 2 and look.apart and not look.partners
-        else None
-    )
+    has_two_nodes = len(look.rows) == 2 and look.apart and not look.partners
+    two = peers.slower_of_two(look.rows, level=level) if has_two_nodes else None
     return Report(
         look=look,
         single=None if single is None else tuple(single),
@@ -112,7 +110,7 @@ def _judge(look: Look, level: float) -> Report:
     )
 
 
-def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
+def _look_at_pairs(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
     """Yields the looks at all pairs of nodes, or of ranks on a single node."""
     records = [r for result in results for r in result.records if r.kernel == pairs.KERNEL and _is_whole(r)]
     for members in pairs.variants(records).values():
@@ -127,14 +125,14 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
                 seconds = {pair: times for pair, times in seconds.items() if pair in _pairs_on_two_processors(members)}
             yield Look(
                 what=_label(members[0], size),
-                names=_names(hosts, messages.processors(members[0])),
-                hosts=tuple(_nodes.members(hosts)) if apart else hosts,
+                names=_name_all(hosts, messages.processors(members[0])),
+                hosts=tuple(_nodes.group_ranks_by_host(hosts)) if apart else hosts,
                 groups=(
-                    name_switches(machine, tuple(_nodes.members(hosts)))
+                    name_switches(machine, tuple(_nodes.group_ranks_by_host(hosts)))
                     if apart
                     else _list_caches(machine, messages.processors(members[0]))
                 ),
-                pairs=_nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
+                pairs=_nodes.summarise_node_pairs(seconds, hosts) if apart else seconds,
                 crowded=crowded,
                 size=size,
                 level=cases.doubt(*members),
@@ -168,7 +166,7 @@ def _pairs_on_two_processors(records: Iterable[Record]) -> set[Pair]:
     return {(a, b) for r, (a, b) in met if messages.processors(r)[a] != messages.processors(r)[b]}
 
 
-def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
+def _look_at_rank0(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
     """Yields the looks at rank 0 with each other rank: one row for each partner, one time for each launch."""
     groups: dict[Identity, dict[int, Result]] = {}
     for result in cases.usable(r for r in results if "partner" in r.parameters):
@@ -192,7 +190,7 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             hosts=tuple(hosts[p] for p in others),
             groups=_list_caches(machine, cpus) if len(set(hosts)) == 1 else ("",) * len(others),
             rows=tuple(
-                _row([row.tolist() for row in launches_by_number(result).values()]) for result in others.values()
+                _pool([row.tolist() for row in launches_by_number(result).values()]) for result in others.values()
             ),
             size=size,
             level=cases.doubt(*others.values()),
@@ -202,34 +200,34 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
         )
 
 
-def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]]) -> Iterator[Look]:
+def _look_at_ranks(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]]) -> Iterator[Look]:
     """Yields the looks at ranks that do the same work at the same time, by node if nodes have several ranks, and by rank."""
     for result in results:
         small = messages.SIZE in result.parameters and messages.size(result) < LEAST_BYTES
         if (result.benchmark, result.kernel) not in alike or small or messages.oversubscribed(result):
             continue
-        records = [r for r in rests_on(result) if _rows(r) and len(_rows(r)) == len(messages.hosts(r))]
+        records = [r for r in rests_on(result) if _list_seconds(r) and len(_list_seconds(r)) == len(messages.hosts(r))]
         if not records:
             continue
         hosts, cpus = messages.hosts(records[0]), messages.processors(records[0])
-        launches = [_rows(r) for r in records if messages.hosts(r) == hosts]
+        launches = [_list_seconds(r) for r in records if messages.hosts(r) == hosts]
         several = 1 < len(set(hosts)) < len(hosts)
         look = Look(
             what=f"{result.benchmark} {result.kernel} ({messages.describe_ranks(result)})",
-            names=tuple(f"rank {r} on {host}" for r, host in enumerate(hosts)) if several else _names(hosts, cpus),
+            names=tuple(f"rank {r} on {host}" for r, host in enumerate(hosts)) if several else _name_all(hosts, cpus),
             hosts=hosts,
             groups=_list_caches(machine, cpus),
-            rows=tuple(_row([rows[r] for rows in launches]) for r in range(len(hosts))),
+            rows=tuple(_pool([rows[r] for rows in launches]) for r in range(len(hosts))),
             size=messages.size(result) if messages.SIZE in result.parameters else None,
             level=cases.doubt(result),
             disturbed=_mark_disturbed(records),
             issued=_find_issued_medians(records, range(len(hosts))),
         )
         if several:
-            together = [_nodes.rows_of_nodes(rows, hosts) for rows in launches]
-            members = tuple(_nodes.members(hosts))
-            rows = tuple(_row([of_nodes[n] for of_nodes in together]) for n in range(len(members)))
-            names = _names(hosts, cpus)
+            together = [_nodes.summarise_nodes(rows, hosts) for rows in launches]
+            members = tuple(_nodes.group_ranks_by_host(hosts))
+            rows = tuple(_pool([of_nodes[n] for of_nodes in together]) for n in range(len(members)))
+            names = _name_all(hosts, cpus)
             yield replace(look, names=names, hosts=members, groups=("",) * len(members), rows=rows, issued=())
         yield look
 
@@ -247,7 +245,7 @@ def _find_issued_medians(records: Iterable[Record], ranks: Iterable[int]) -> tup
     return tuple(median(of_rank) if of_rank else None for of_rank in readings)
 
 
-def _rows(record: Record) -> list[list[float]]:
+def _list_seconds(record: Record) -> list[list[float]]:
     """Returns the seconds of an operation of each rank; empty if the record has none."""
     seconds = messages.rank_seconds(record)
     if not seconds or len(messages.processors(record)) != len(seconds) or record.operations < 1:
@@ -261,7 +259,7 @@ def _is_positive(seconds: object) -> bool:
     return isinstance(seconds, int | float) and 0 < seconds < math.inf
 
 
-def _row(launches: Sequence[Sequence[float]]) -> tuple[float, ...]:
+def _pool(launches: Sequence[Sequence[float]]) -> tuple[float, ...]:
     """Returns the medians of the launches, whose samples are correlated; for a single launch, its samples."""
     if len(launches) == 1:
         return tuple(launches[0])
@@ -308,9 +306,9 @@ def _label(record: Record, size: int) -> str:
     return f"all pairs{turns}, {binary_size(size)}{further}"
 
 
-def _names(hosts: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
+def _name_all(hosts: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
     """Returns the names of the nodes, or of the ranks on a single node."""
-    members = _nodes.members(hosts)
+    members = _nodes.group_ranks_by_host(hosts)
     if len(members) > 1:
         return tuple(_name(host, ranks, True, -1) for host, ranks in members.items())
     return tuple(_name(host, (rank,), False, cpu) for rank, (host, cpu) in enumerate(zip(hosts, cpus, strict=True)))

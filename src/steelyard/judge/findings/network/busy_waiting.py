@@ -39,17 +39,17 @@ def find(evaluation: Evaluation) -> list[Finding]:
         spare[identity(result, *MOVING)] = result
     by_mpi: dict[str, list[Waiting]] = {}
     for result in filter(messages.oversubscribed, usable):
-        waiting = _examine(result, spare.get(identity(result, *MOVING)))
+        waiting = _judge_waiting(result, spare.get(identity(result, *MOVING)))
         if waiting:
             by_mpi.setdefault(str(result.parameters.get("mpi", "")), []).append(waiting)
-    return [_finding(mpi, sorted(waiting, key=lambda s: -s.factor)) for mpi, waiting in by_mpi.items()]
+    return [_make_finding(mpi, sorted(waiting, key=lambda s: -s.factor)) for mpi, waiting in by_mpi.items()]
 
 
 def _ranks(result: Result) -> float:
     return cases.number(result, "ranks") or 1.0
 
 
-def _examine(crowded: Result, spare: Result | None) -> Waiting | None:
+def _judge_waiting(crowded: Result, spare: Result | None) -> Waiting | None:
     """Returns None if the number of ranks explains the time: all ranks exchange with all, and take turns on a processor."""
     seconds = messages.operation(crowded)
     if spare is None:
@@ -67,7 +67,7 @@ def _waiting_share(result: Result) -> float:
     return median(shares) if shares else 0.0
 
 
-def _finding(mpi: str, waits: list[Waiting]) -> Finding:
+def _make_finding(mpi: str, waits: list[Waiting]) -> Finding:
     most = waits[0]
     claim = (
         f"Waiting ranks of {mpi or 'the MPI'} keep their processors busy. With {_ranks(most.crowded):g} ranks on fewer "
@@ -82,7 +82,7 @@ def _finding(mpi: str, waits: list[Waiting]) -> Finding:
         claim += f"{quantity(messages.operation(most.crowded), 's')}, longer than a time slice of the scheduler."
     lines: dict[str, str] = {}
     for wait in waits:  # the worst of each kernel and size comes first
-        lines.setdefault(_label(wait.crowded), _times(wait))
+        lines.setdefault(_label(wait.crowded), _format_times(wait))
     flavour = labelled(mpi)
     advice = (flavour and flavour.waiting) or "read in the manual of the MPI how its ranks yield the processor"
     evidence = tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED]
@@ -100,6 +100,6 @@ def _label(result: Result) -> str:
     return f"{result.benchmark} {result.kernel}{of_size}"
 
 
-def _times(wait: Waiting) -> str:
+def _format_times(wait: Waiting) -> str:
     before = f", {quantity(messages.operation(wait.spare), 's')} with {_ranks(wait.spare):g}" if wait.spare else ""
     return f"{quantity(messages.operation(wait.crowded), 's')} with {_ranks(wait.crowded):g} ranks{before}"

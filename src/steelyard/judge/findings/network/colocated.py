@@ -20,7 +20,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     evidence = (
         f"{len(shared)} of {len(records)} records with several ranks show the same boot identity of the kernel.",
         f"These records come from {_list_hosts(sorted({r.benchmark for r in shared}))}.",
-        *_processors(shared),
+        *_describe_processors(shared),
     )
     cause = (
         "The hosts are containers, network namespaces or entries of a host list for the same machine. The kernel of this "
@@ -39,6 +39,6 @@ def _list_hosts(names: list[str]) -> str:
     return f"{', '.join(names[:NAMED])}{further}"
 
 
-def _processors(shared: list[Record]) -> list[str]:
+def _describe_processors(shared: list[Record]) -> list[str]:
     crowded = sum(bool(r.surroundings.oversubscribed) for r in shared)
     return [f"{crowded} of these records had more ranks than processors."] if crowded else []

@@ -42,7 +42,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     alone = [r for r in records if not r.surroundings.oversubscribed] or records
     same = [error for r in alone if (error := _find_error_within(r))]
     several = [error for r in alone if (error := _find_error_between(r))]
-    return [*_finding(same, SAME, GOOD), *_finding(several, SEVERAL, GOOD_BETWEEN)]
+    return [*_make_finding(same, SAME, GOOD), *_make_finding(several, SEVERAL, GOOD_BETWEEN)]
 
 
 def _find_error_within(record: Record) -> ClockError | None:
@@ -66,13 +66,13 @@ def _list_clocks(record: Record) -> Iterable[tuple[float, float, float, bool]]:
     return list(zip(*(column.tolist() for column in columns), same, strict=True))[1:]
 
 
-def _finding(errors: list[ClockError], what: str, good: str) -> list[Finding]:
+def _make_finding(errors: list[ClockError], what: str, good: str) -> list[Finding]:
     if not errors:
         return []
     usual = sorted(s.error for s in errors)[math.ceil(MOST * len(errors)) - 1]
     shortest = _find_shortest_sample(errors)
     claim = f"{what} {quantity(usual, 's')} (in {percent(MOST)} of {len(errors)} records)."
-    evidence = (*_describe_spread(errors), *_describe_transports(errors), *_share(shortest, usual))
+    evidence = (*_describe_spread(errors), *_describe_transports(errors), *_describe_share(shortest, usual))
     if usual < EXACT or (shortest is not None and usual < MATTERS * shortest):
         return [Finding("common_clock", "good", claim, evidence, good, "", reach="program")]
     effect = 1 + usual / shortest if shortest else None
@@ -114,7 +114,7 @@ def _find_shortest_sample(errors: list[ClockError]) -> float | None:
     return min((median(r.samples) * r.operations for r in started), default=None)
 
 
-def _share(shortest: float | None, error: float) -> list[str]:
+def _describe_share(shortest: float | None, error: float) -> list[str]:
     if shortest is None or not shortest > 0:
         return []
     return [

@@ -32,23 +32,23 @@ def find(evaluation: Evaluation) -> list[Finding]:
             for s in artefacts(cases.of(evaluation.results, benchmark, kernel), evaluation.run.machine, buffers)
         ]
         if curves:
-            findings.append(_finding(benchmark, sorted(curves, key=lambda s: -s.artefact.factor)))
+            findings.append(_make_finding(benchmark, sorted(curves, key=lambda s: -s.artefact.factor)))
     return findings
 
 
-def _finding(benchmark: str, curves: list[Reuse]) -> Finding:
+def _make_finding(benchmark: str, curves: list[Reuse]) -> Finding:
     most = curves[0].artefact
     claim = (
         f"Reused buffers make messages of {messages.sizes(most.first, most.last)} appear up to "
         f"{significant(most.factor, 2)} times faster than fresh buffers ({_label(curves[0])}). At "
         f"{binary_size(int(most.size))} an application gets {quantity(most.bandwidth, 'B/s')}, not "
-        f"{quantity(most.apparent, 'B/s')}.{cases.caution(*_results_at_size(curves[0]))}"
+        f"{quantity(most.apparent, 'B/s')}.{cases.caution(*_select_results(curves[0]))}"
     )
-    lines = tuple(line for s in curves[:NAMED] for line in _lines(s))
+    lines = tuple(line for s in curves[:NAMED] for line in _describe_curve(s))
     return Finding("message_cache", "notice", claim, lines, CAUSE, REMEDY, benchmark, effect=most.factor)
 
 
-def _results_at_size(curve: Reuse) -> list[Result]:
+def _select_results(curve: Reuse) -> list[Result]:
     return [r for r in curve.curve if messages.size(r) == curve.artefact.size]
 
 
@@ -56,7 +56,7 @@ def _label(curve: Reuse) -> str:
     return f"{curve.curve[0].kernel}, {messages.describe_ranks(curve.curve[0])}"
 
 
-def _lines(curve: Reuse) -> Iterator[str]:
+def _describe_curve(curve: Reuse) -> Iterator[str]:
     a, name = curve.artefact, _label(curve)
     interval = f" ({span(a.low, a.high, 'B/s', ' to ')})" if a.low is not None and a.high is not None else ""
     yield (

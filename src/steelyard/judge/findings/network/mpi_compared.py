@@ -2,7 +2,7 @@
 
 from statistics import geometric_mean
 
-from steelyard.judge.findings.every._alternatives import Pair, compare_values, every_two
+from steelyard.judge.findings.every._alternatives import Pair, compare_values, list_value_pairs
 from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.units import binary_size, percent
@@ -18,19 +18,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
     timed = [r for r in evaluation.results if "mpi" in r.parameters and messages.launch_seconds(r)]
     usable = [r for r in timed if r.verdict.level != "INVALID" and not messages.oversubscribed(r)]
     return [
-        _finding(evaluation, a, b, pairs)
-        for a, b in every_two(usable, "mpi")
+        _make_finding(evaluation, a, b, pairs)
+        for a, b in list_value_pairs(usable, "mpi")
         if (pairs := compare_values(usable, "mpi", a, b, SMALLEST, messages.seconds))
     ]
 
 
-def _finding(evaluation: Evaluation, a: str, b: str, pairs: list[Pair]) -> Finding:
+def _make_finding(evaluation: Evaluation, a: str, b: str, pairs: list[Pair]) -> Finding:
     calls = [p.comparison.call for p in pairs]
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster > 0
     claim = (
         f"{b} is faster than {a} in {faster} of {len(calls)} cases and slower in {slower}. In the other cases, no difference "
-        f"above {percent(SMALLEST)} is certain.{_means(pairs)}"
+        f"above {percent(SMALLEST)} is certain.{_describe_means(pairs)}"
         if different
         else f"No difference above {percent(SMALLEST)} between {b} and {a} is certain in any of {len(calls)} cases."
     )
@@ -39,7 +39,7 @@ def _finding(evaluation: Evaluation, a: str, b: str, pairs: list[Pair]) -> Findi
         name = (pair.first.benchmark, pair.first.kernel, _range(pair.first), messages.transport(pair.first))
         groups.setdefault(name, []).append(pair)
     furthest = sorted(groups.items(), key=lambda item: -max(p.factor for p in item[1]))[:NAMED]
-    lines = tuple(_line(name, members, a, b) for name, members in furthest)
+    lines = tuple(_describe_benchmark(name, members, a, b) for name, members in furthest)
     if not different and 2 * calls.count("UNCLEAR") > len(calls):
         level = cases.doubt(*(result for pair in pairs for result in pair[:2]))
         again = measure_again(evaluation, level, *dict.fromkeys(pair.first.benchmark for pair in pairs))
@@ -69,7 +69,7 @@ def _range(result: Result) -> str:
     return "small" if messages.size(result) <= SMALL else "large"
 
 
-def _means(pairs: list[Pair]) -> str:
+def _describe_means(pairs: list[Pair]) -> str:
     """Returns a sentence on small and large messages over the default transport, with a space before it."""
     words_of = {"small": f"for messages up to {binary_size(SMALL)}", "large": "for larger messages"}
     sums = []
@@ -82,7 +82,7 @@ def _means(pairs: list[Pair]) -> str:
     return f" It takes {' and '.join(sums)} (geometric means)." if sums else ""
 
 
-def _line(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
+def _describe_benchmark(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
     ratios, calls = [p.comparison.ratio for p in pairs], [p.comparison.call for p in pairs]
     sizes = [messages.size(p.first) for p in pairs]
     of_sizes = f", {messages.sizes(min(sizes), max(sizes))}" if name[2] else ""

@@ -1,7 +1,7 @@
 """Rule: checks whether more pairs of ranks at once hide the latency of the network, by message size."""
 
 from steelyard.judge.findings.memory.tolerance import judge
-from steelyard.judge.findings.open_questions import UNCERTAIN, doubtful, measure_again, undecided
+from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, name_doubt, undecided
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import PairsPoint
@@ -26,11 +26,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for benchmark, role in playing(evaluation, PairsPoint):
         results = cases.of(evaluation.results, benchmark, role.kernel)
         if curves := [rows for rows in tolerances(results) if rows[0].size > 0]:
-            findings.append(_finding(evaluation, benchmark, role.title, curves))
+            findings.append(_make_finding(evaluation, benchmark, role.title, curves))
     return findings
 
 
-def _finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[list[PairTolerance]]) -> Finding:
+def _make_finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[list[PairTolerance]]) -> Finding:
     most = [max(rows, key=lambda t: t.pairs) for rows in curves]
     ends = [most[0]] if most[0].size == most[-1].size else [most[0], most[-1]]
     words = [judge(one) for one in ends]  # the limits are those for threads
@@ -38,13 +38,13 @@ def _finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[li
     where = "the latency of the network" if apart else "the latency within this machine"
     good = all(word == "tolerant" for word in words)
     level = cases.doubt(*(r for t in ends for r in (t.one, t.many)))
-    lines = tuple(_line(t) for rows in _some_sizes(curves) for t in rows)
+    lines = tuple(_describe_tolerance(t) for rows in _select_sizes(curves) for t in rows)
     open_ = not any(words)
-    if open_ or (good and doubtful(level)):
+    if open_ or (good and name_doubt(level)):
         sizes = "; ".join(map(_describe, ends))
         question = f"Steelyard cannot decide whether more pairs of ranks hide {where} ({title}): {sizes}."
         again = measure_again(evaluation, level, benchmark)
-        return undecided("network_tolerance", question, lines, doubtful(level) or UNCERTAIN, again, benchmark)
+        return undecided("network_tolerance", question, lines, name_doubt(level) or UNCERTAIN, again, benchmark)
     return Finding(
         "network_tolerance",
         "good" if good else "notice",
@@ -76,12 +76,12 @@ def _describe(one: PairTolerance) -> str:
     return f"messages of {binary_size(one.size)}, where {one.pairs} pairs reach {gain}"
 
 
-def _some_sizes(curves: list[list[PairTolerance]]) -> list[list[PairTolerance]]:
+def _select_sizes(curves: list[list[PairTolerance]]) -> list[list[PairTolerance]]:
     """Returns the smallest, a middle and the largest size."""
     return [curves[i] for i in sorted({0, len(curves) // 2, len(curves) - 1})]
 
 
-def _line(one: PairTolerance) -> str:
+def _describe_tolerance(one: PairTolerance) -> str:
     kernel = one.many.kernel.replace("_", " ")
     return (
         f"{kernel}, {binary_size(one.size)} ({messages.describe_ranks(one.many)}), {one.pairs} pairs: {one.ratio:.2f} "

@@ -20,7 +20,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     alike = most.share <= ALIKE
     partners = len(most.results)
     claim = (
-        f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_quantity_label(most)} varies by "
+        f"The {partners} partners of rank 0 {'are alike' if alike else 'differ'}: {_name_quantity(most)} varies by "
         f"{quantity(most.share, '%', 2)} among them.{cases.caution(*most.results)}"
     )
     return [
@@ -28,7 +28,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "partners_spread",
             "good" if alike else "notice",
             claim,
-            tuple(_line(s) for s in sorted(all_spreads, key=lambda s: -s.share)),
+            tuple(_describe_spread(s) for s in sorted(all_spreads, key=lambda s: -s.share)),
             "All paths from rank 0 have the same latency and bandwidth."
             if alike
             else "The paths differ in switches, links or network cards, or one of them carries other traffic."
@@ -42,20 +42,20 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _quantity_label(spread: Spread) -> str:
+def _name_quantity(spread: Spread) -> str:
     first = spread.results[0]
     if spread.metric == "latency":
         return "the latency"
     return f"the {first.parameters.get('direction', '')} bandwidth with {binary_size(messages.size(first))}"
 
 
-def _line(spread: Spread) -> str:
+def _describe_spread(spread: Spread) -> str:
     low, high = spread.ends
     ends = (
         f"{quantity(r.metrics[spread.metric].value, r.metrics[spread.metric].unit)} with rank {r.parameters.get('partner')}"
         for r in (low, high)
     )
-    what = _quantity_label(spread)
+    what = _name_quantity(spread)
     return (
         f"{what[0].upper()}{what[1:]} ({messages.describe_ranks(low)}): {quantity(spread.share, '%', 2)} of the median, "
         f"from {' to '.join(ends)}."

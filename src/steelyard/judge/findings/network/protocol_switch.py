@@ -46,7 +46,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             if switching and (key not in clearest or switching.switches[0].factor > clearest[key].switches[0].factor):
                 clearest[key] = switching
     ordered = sorted(clearest.values(), key=lambda s: (list(judged).index(s.title), -s.switches[0].factor))
-    return [_finding(ordered, judged)] if ordered else []
+    return [_make_finding(ordered, judged)] if ordered else []
 
 
 def _find_switches(evaluation: Evaluation, title: str, curve: list[Result], lines: tuple[Region, ...]) -> Curve | None:
@@ -57,7 +57,7 @@ def _find_switches(evaluation: Evaluation, title: str, curve: list[Result], line
     return Curve(title, curve, sorted(protocol_switches, key=lambda s: -s.factor), lines) if protocol_switches else None
 
 
-def _finding(curves: list[Curve], judged: dict[str, set[Identity]]) -> Finding:
+def _make_finding(curves: list[Curve], judged: dict[str, set[Identity]]) -> Finding:
     most = curves[0].switches[0]
     claim = (
         f"A message of {binary_size(int(most.size))} takes {significant(most.factor, 2)} times as long as expected from "
@@ -65,29 +65,29 @@ def _finding(curves: list[Curve], judged: dict[str, set[Identity]]) -> Finding:
         f"{cases.caution(*curves[0].curve)}"
     )
     named = [s for title in judged for s in [s for s in curves if s.title == title][:NAMED]]
-    lines = tuple(line for s in named for line in (_jumps(s), _lines(s)))
-    evidence, where = (*lines, *_counts_by_kind(curves, judged)), curves[0].curve[0].benchmark
+    lines = tuple(line for s in named for line in (_describe_jumps(s), _describe_regions(s)))
+    evidence, where = (*lines, *_count_by_kind(curves, judged)), curves[0].curve[0].benchmark
     return Finding(
         "protocol_switch",
         "notice",
         claim,
         evidence,
         CAUSE,
-        REMEDY + _limits(curves),
+        REMEDY + _name_limits(curves),
         where,
         effect=most.factor,
         reach="program",
     )
 
 
-def _limits(curves: list[Curve]) -> str:
+def _name_limits(curves: list[Curve]) -> str:
     """Returns the names of the settings for the limit, of each MPI with a switch and of UCX."""
     mpis = dict.fromkeys(str(s.curve[0].parameters.get("mpi", "")) for s in curves)
     settings = {k.name: f"{k.title} {k.eager}" for k in map(labelled, mpis) if k and k.eager}
     return ", ".join([*settings.values(), "UCX UCX_RNDV_THRESH."])
 
 
-def _counts_by_kind(curves: list[Curve], judged: dict[str, set[Identity]]) -> list[str]:
+def _count_by_kind(curves: list[Curve], judged: dict[str, set[Identity]]) -> list[str]:
     """Returns how many curves of each kind show a switch; nothing for a single kind, whose lines show it."""
     if len(judged) < 2:
         return []
@@ -105,7 +105,7 @@ def _label(curve: Curve) -> str:
     return ", ".join([*words, messages.describe_ranks(first), *more, f"{cases.value(first, 'buffers')} buffers"])
 
 
-def _jumps(curve: Curve) -> str:
+def _describe_jumps(curve: Curve) -> str:
     jumps = (
         f"{significant(s.factor, 2)} times between {binary_size(int(s.after))} and {binary_size(int(s.size))}"
         for s in curve.switches
@@ -113,12 +113,12 @@ def _jumps(curve: Curve) -> str:
     return f"{_label(curve)}: {', '.join(jumps)}."
 
 
-def _lines(curve: Curve) -> str:
+def _describe_regions(curve: Curve) -> str:
     what = "one direction" if curve.curve[0].benchmark == PINGPONG else "a message"
-    return f"The time of {what} of n bytes, {_label(curve)}: {'; '.join(map(_line, curve.regions))}."
+    return f"The time of {what} of n bytes, {_label(curve)}: {'; '.join(map(_describe_region, curve.regions))}."
 
 
-def _line(region: Region) -> str:
+def _describe_region(region: Region) -> str:
     startup = quantity(region.startup, "s")
     slope = f" + n / ({quantity(1 / region.per_byte, 'B/s')})" if region.per_byte else ""
     fit = f", within {quantity(region.worst, '%', 2)}"

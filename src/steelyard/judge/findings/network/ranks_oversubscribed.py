@@ -19,7 +19,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     most = max(crowded, key=lambda r: cases.number(r, "ranks") or 0)
     claim = (
         f"{len(crowded)} of {len(measured)} results with several ranks used more ranks than processors "
-        f"(up to {in_words('ranks', most.parameters['ranks'])}{_processors(most)})."
+        f"(up to {in_words('ranks', most.parameters['ranks'])}{_format_processor_count(most)})."
     )
     lines = [f"{name}: {_describe_results(results)}." for name, results in sorted(by_benchmark.items())[:NAMED]]
     return [
@@ -39,7 +39,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _processors(result: Result) -> str:
+def _format_processor_count(result: Result) -> str:
     """Returns the number of processors that the ranks used, if the record has it; a shared machine counts once."""
     for record in result.attempts:
         shared = record.surroundings.ranks.colocated

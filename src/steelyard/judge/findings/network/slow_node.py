@@ -118,10 +118,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
     order = ("switch", "uplink", "node", "link", "rank")
     one_machine = any(map(messages.colocated, evaluation.results))
     findings = [
-        _finding(members, reports, one_machine, evaluation.run.machine)
+        _make_finding(members, reports, one_machine, evaluation.run.machine)
         for _, members in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))
     ]
-    findings += [*_slower_of_two(reports, one_machine), *([_undecided(evaluation, doubtful)] if doubtful else [])]
+    findings += [*_report_two(reports, one_machine), *([_undecided(evaluation, doubtful)] if doubtful else [])]
     return findings or _report_good(reports)
 
 
@@ -131,25 +131,25 @@ def _undecided(evaluation: Evaluation, doubtful: list[Slow]) -> Finding:
     launches = "this launch" if len(most.look.disturbed) == 1 else "these launches"
     more = f", and others differed, too ({len(doubtful)} comparisons)" if len(doubtful) > 1 else ""
     claim = (
-        f"In {launches}, {most.who} took {significant(most.factor, 2)} times as long as its peers{_at(most.look)}{more}. "
+        f"In {launches}, {most.who} took {significant(most.factor, 2)} times as long as its peers{_name_look(most.look)}{more}. "
         "This does not show that it is slow."
     )
     again = measure_again(evaluation, "DISTURBED", most.look.what.partition(" ")[0] if "." in most.look.what else "")
     clean = most.look.disturbed.count(False)
     reason = "Something else used its core." if clean > 1 else f"Two undisturbed launches must agree, not {clean}."
-    evidence = tuple(map(_doubtful_line, doubtful[:NAMED]))
+    evidence = tuple(map(_describe_doubtful, doubtful[:NAMED]))
     return undecided(
         "slow_node", claim, evidence, reason, replace(again, text=f"A second launch decides. {again.text}")
     )
 
 
-def _doubtful_line(slow: Slow) -> str:
+def _describe_doubtful(slow: Slow) -> str:
     own, others = (significant(x) if x else "an unknown number of" for x in slow.issued)
     beside = f" Beside the samples, its core issued {own} additions per cycle, those of its peers {others}."
-    return f"{slow.who}, {_slow_line(slow)}{beside if slow.issued[0] else ''}"
+    return f"{slow.who}, {_describe(slow)}{beside if slow.issued[0] else ''}"
 
 
-def _slower_of_two(reports: list[Report], one_machine: bool) -> list[Finding]:
+def _report_two(reports: list[Report], one_machine: bool) -> list[Finding]:
     """Returns a finding that one of two nodes is slower; a comparison of two cannot say which one is unusual."""
     unequal = [(t.look, t.of_two) for t in reports if t.of_two]
     if not unequal:
@@ -157,8 +157,8 @@ def _slower_of_two(reports: list[Report], one_machine: bool) -> list[Finding]:
     look, most = max(unequal, key=lambda pair: pair[1].factor)
     slower, faster = look.names[most.ranks[0]], look.names[1 - most.ranks[0]]
     claim = (
-        f"Node {slower} takes {significant(most.factor, 2)} times as long as node {faster}{_at(look)}. Two nodes alone do not "
-        f"show which of them is unusual.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
+        f"Node {slower} takes {significant(most.factor, 2)} times as long as node {faster}{_name_look(look)}. Two nodes alone do "
+        f"not show which of them is unusual.{trust.caution(min((x.level for x, _ in unequal), key=trust.ORDER.index))}"
     )
     evidence = [
         f"{x.what}: {x.names[two.ranks[0]]} takes {significant(two.factor, 2)} times as long ({_format_chance(two.p)})."
@@ -168,7 +168,7 @@ def _slower_of_two(reports: list[Report], one_machine: bool) -> list[Finding]:
     if equal:
         evidence.append(f"These comparisons show no certain difference: {'; '.join(equal[:NAMED])}.")
     return [
-        Finding("slow_node", "notice", claim, tuple(evidence), _cause("node", one_machine), THIRD, effect=most.factor)
+        Finding("slow_node", "notice", claim, tuple(evidence), _explain("node", one_machine), THIRD, effect=most.factor)
     ]
 
 
@@ -196,7 +196,7 @@ def _list_slow(report: Report) -> Iterable[Slow]:
         yield Slow("uplink", f"the {first} and the {second}", hosts, o.factor, o.p, look, look.groups.index(first))
 
 
-def _cause(kind: str, one_machine: bool) -> str:
+def _explain(kind: str, one_machine: bool) -> str:
     return ONE_MACHINE if one_machine and kind != "rank" else CAUSES[kind]
 
 
@@ -210,39 +210,39 @@ def _describe_other_processor(slow: Slow, machine: Machine) -> str:
     return f"It has another processor ({own.pop()}) than most hosts ({usual[0][0]})."
 
 
-def _finding(members: list[Slow], reports: list[Report], one_machine: bool, machine: Machine) -> Finding:
+def _make_finding(members: list[Slow], reports: list[Report], one_machine: bool, machine: Machine) -> Finding:
     most = members[0]
     what = NAMES[most.kind] + most.who.removeprefix("rank ")
     caution = trust.caution(min((s.look.level for s in members), key=trust.ORDER.index))
     subject, peers = SUBJECTS.get(most.kind, "it takes"), PEERS.get(most.kind, "its peers")
     claim = (
-        f"{what} is slow: {subject} {significant(most.factor, 2)} times as long as {peers}{_at(most.look)}"
-        f"{_sizes(members, most)}.{caution}"
+        f"{what} is slow: {subject} {significant(most.factor, 2)} times as long as {peers}{_name_look(most.look)}"
+        f"{_name_smallest_size(members, most)}.{caution}"
     )
     named = [s.look for s in members]
     others = [t.look.what for t in reports if t.single is not None and t.look not in named and most.who in t.look.names]
     clear = [f"It does not differ from its peers in: {'; '.join(others[:NAMED])}."] if others else []
     other = _describe_other_processor(most, machine)
     level: Literal["serious", "notice"] = "serious" if most.look.apart and not other else "notice"
-    evidence = (*map(_slow_line, members[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in members) else []))
-    cause = _cause(most.kind, one_machine)
+    evidence = (*map(_describe, members[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in members) else []))
+    cause = _explain(most.kind, one_machine)
     remedy = CHECK_SETUP if cause is ONE_MACHINE else REMEDIES[most.kind]
     if other:
         cause, remedy = other, OTHER_KIND
     return Finding("slow_node", level, claim, evidence, cause, remedy, effect=most.factor)
 
 
-def _slow_line(slow: Slow) -> str:
+def _describe(slow: Slow) -> str:
     factor = significant(slow.factor, 2)
     peers = PEERS.get(slow.kind, "its peers")
     return f"{slow.look.what}{slow.pairs}: {factor} times the time of {peers} ({_format_chance(slow.p)} by chance)."
 
 
-def _at(look: Look) -> str:
+def _name_look(look: Look) -> str:
     return f" with messages of {binary_size(look.size)}" if look.size is not None else f" in {look.what}"
 
 
-def _sizes(members: list[Slow], most: Slow) -> str:
+def _name_smallest_size(members: list[Slow], most: Slow) -> str:
     """Returns the smallest message size that shows it, if several sizes do."""
     sizes = sorted({s.look.size for s in members if s.look.size is not None})
     return (
@@ -266,9 +266,9 @@ def _report_good(reports: list[Report]) -> list[Finding]:
     who = ("No node and no link" if links else "No node") if apart[0].look.apart else "No rank"
     claim = f"{who} among {among} is slower than the others."
     cause = "The differences are not greater than the scatter of each."
-    return [Finding("slow_node", "good", claim, tuple(map(_line, judged[:NAMED])), cause, "")]
+    return [Finding("slow_node", "good", claim, tuple(map(_describe_report, judged[:NAMED])), cause, "")]
 
 
-def _line(report: Report) -> str:
+def _describe_report(report: Report) -> str:
     scatter = f"; each varies by {quantity(report.scatter, '%', 2)} between launches" if report.scatter else ""
     return f"{report.look.what}: {len(report.look.names)} were compared{scatter}."

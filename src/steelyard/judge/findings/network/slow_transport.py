@@ -35,8 +35,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for mpi in dict.fromkeys(str(r.parameters.get("mpi", "")) for r in pingpong):
         curves = [r for r in pingpong if r.parameters.get("mpi", "") == mpi]
         small = [r for r in curves if _is_small(r)]
-        findings += _report_steered(mpi, small, run) or _machine_findings(mpi, small)
-        findings += _network_findings(mpi, curves, run.machine)
+        findings += _report_steered(mpi, small, run) or _judge_within_machine(mpi, small)
+        findings += _judge_network(mpi, curves, run.machine)
     return findings
 
 
@@ -47,7 +47,7 @@ def _is_small(result: Result) -> bool:
 def _report_steered(mpi: str, small: list[Result], run: Run) -> list[Finding]:
     """Returns a finding if small messages within the machine are slow where a setting of the user chooses the transport."""
     flavour = labelled(mpi)
-    slow = [(r, chosen) for r in small if _seconds(r) >= KERNEL and (chosen := _choosing(r, run))]
+    slow = [(r, chosen) for r in small if _seconds(r) >= KERNEL and (chosen := _list_transport_settings(r, run))]
     if not slow or flavour is None:
         return []
     first, chosen = min(slow, key=lambda pair: messages.size(pair[0]))
@@ -61,18 +61,18 @@ def _report_steered(mpi: str, small: list[Result], run: Run) -> list[Finding]:
     variables = " ".join(s.name for s in settings if s.source == ENVIRONMENT)
     steps = [f"Run unset {variables}."] if variables else []
     steps += [f"Remove {s.name} from {s.source}." for s in settings if s.source != ENVIRONMENT]
-    remedy = f"{' '.join(steps)} Then measure again. If that has no effect: {_advice(mpi)}."
+    remedy = f"{' '.join(steps)} Then measure again. If that has no effect: {_suggest_transport(mpi)}."
     return [Finding("slow_transport", "notice", claim, lines, cause, remedy, BENCHMARK, effect=_seconds(first) / COPY)]
 
 
-def _choosing(result: Result, run: Run) -> tuple[Setting, ...]:
+def _list_transport_settings(result: Result, run: Run) -> tuple[Setting, ...]:
     """Returns the settings of the user that choose the transport of a case."""
     flavour = labelled(str(result.parameters.get("mpi", "")))
     settings = mpi_in_effect.list_of_case(run.machine, run.site, result.parameters)
     return tuple(s for s in settings if flavour and steers_transport(s, flavour))
 
 
-def _machine_findings(mpi: str, small: list[Result]) -> list[Finding]:
+def _judge_within_machine(mpi: str, small: list[Result]) -> list[Finding]:
     pairs = cases.pairs(small, "transport", "default", "no shared memory")
     compared = [Pair(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
     if not compared:
@@ -93,7 +93,7 @@ def _machine_findings(mpi: str, small: list[Result]) -> list[Finding]:
     if all(s.gain.high < SAME for s in compared):
         claim = f"{mpi or 'The MPI'} is no faster with shared memory than without it: {_tell_times(least)}.{caution}"
         cause = "The MPI does not use shared memory on this machine: its component is missing, switched off or not permitted."
-        remedy = f"{_advice(mpi)}. In a container, make /dev/shm large enough."
+        remedy = f"{_suggest_transport(mpi)}. In a container, make /dev/shm large enough."
         return [Finding("slow_transport", "notice", claim, lines, cause, remedy, BENCHMARK)]
     if all(s.gain.low > SHARED for s in compared):
         first = min(compared, key=lambda s: messages.size(s.usual))
@@ -116,7 +116,7 @@ def _machine_findings(mpi: str, small: list[Result]) -> list[Finding]:
     return []
 
 
-def _network_findings(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
+def _judge_network(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
     """Returns a finding if a system file contains the link rate; the settings do not show which networks a host has."""
     link = machine.limits.get("network_bandwidth")
     across = cases.where(results, transport="default", placement="other node")
@@ -135,7 +135,7 @@ def _network_findings(mpi: str, results: list[Result], machine: Machine) -> list
     )
     evidence = (f"The fastest message size is {binary_size(messages.size(best))}. The link rate: {link.source}.",)
     cause = "The messages may use TCP or the wrong network, or the slot of the network card is too narrow."
-    remedy = f"Check which network the MPI uses ({_verbose(mpi)})."
+    remedy = f"Check which network the MPI uses ({_suggest_verbose_settings(mpi)})."
     return [Finding("slow_transport", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=link.value / rate)]
 
 
@@ -173,7 +173,7 @@ def _seconds(result: Result) -> float:
     return message_cost.seconds if message_cost else 0.0
 
 
-def _advice(mpi: str) -> str:
+def _suggest_transport(mpi: str) -> str:
     flavour = labelled(mpi)
     return (
         f"{flavour.title}: {flavour.shared_memory}"
@@ -182,7 +182,7 @@ def _advice(mpi: str) -> str:
     )
 
 
-def _verbose(mpi: str) -> str:
+def _suggest_verbose_settings(mpi: str) -> str:
     """Returns the settings with which the MPI and the layers below it report their transport."""
     flavour = labelled(mpi)
     switches = [f"{flavour.title}: {flavour.verbose}"] if flavour and flavour.verbose else []

@@ -45,7 +45,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "star_master",
             "notice",
             claim,
-            (*map(_line, stars[:NAMED]), f"The link rate: {most.source}."),
+            (*map(_describe_star, stars[:NAMED]), f"The link rate: {most.source}."),
             "In a star, every message uses the link of the master. In the topologies ring and chaos (random partners), each "
             "rank uses its own link.",
             "Do not send all data through one rank. Use collectives (their trees and rings spread the load) or several masters, "
@@ -106,7 +106,7 @@ def _read_one_way(result: Result) -> float:
     return rate.value if rate and pair and result.parameters.get("direction", "one-way") == "one-way" else 0.0
 
 
-def _line(case: Star) -> str:
+def _describe_star(case: Star) -> str:
     star = case.star
     return (
         f"{star.parameters.get('direction', '')}, {messages.describe_ranks(star)}, {binary_size(messages.size(star))}: "

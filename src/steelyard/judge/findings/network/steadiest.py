@@ -29,7 +29,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         f"{quantity(first.variation, '%', 2)}, and that of the {second.topology} by "
         f"{quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
     )
-    evidence = tuple(_line(s) for rows in by_case for s in rows)
+    evidence = tuple(_describe_steadiness(s) for rows in by_case for s in rows)
     cause = (
         "If each rank has only two partners, few messages meet at a port. If many messages meet, the throughput depends on "
         "their size."
@@ -37,7 +37,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     return [Finding("steadiest", "good", claim, evidence, cause, "", BENCHMARK)]
 
 
-def _line(one: Steadiness) -> str:
+def _describe_steadiness(one: Steadiness) -> str:
     ways = ", ".join(f"{way} {quantity(share, '%', 2)}" for way, share in one.ways)
     called = messages.describe_ranks(one.results[0])
     return f"{one.topology} ({called}), {messages.sizes(one.first, one.last)}: {ways}; mean {quantity(one.variation, '%', 2)}."

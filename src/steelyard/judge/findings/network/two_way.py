@@ -45,13 +45,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     findings: list[Finding] = []
     for benchmark in ("network.transfer", "network.rate"):
         results = [r for r in evaluation.results if r.benchmark == benchmark and messages.size(r) >= LEAST_BYTES]
-        compared = _compared([r for r in results if not messages.oversubscribed(r)])
+        compared = _pair_directions([r for r in results if not messages.oversubscribed(r)])
         if compared:
             findings += _judge(benchmark, compared)
     return findings
 
 
-def _compared(results: list[Result]) -> list[Directions]:
+def _pair_directions(results: list[Result]) -> list[Directions]:
     """Pairs the results; a cost is the time of a message, so the ratio of costs is the ratio of bandwidths."""
     one_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="one-way")
     two_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="two-way")
@@ -75,9 +75,9 @@ def _report_impossible(benchmark: str, impossible: list[Directions], count: int)
         "two_way",
         "notice",
         f"Both directions at once reach {most.gain.value:.2f} times the bandwidth of one ({_label(most)}). More than twice "
-        f"is impossible, so one of the two figures is wrong. This concerns {_share_note(len(impossible), count)}."
+        f"is impossible, so one of the two figures is wrong. This concerns {_describe_impossible(len(impossible), count)}."
         f"{cases.caution(most.one, most.both)}",
-        tuple(map(_line, impossible[:NAMED])),
+        tuple(map(_describe_directions, impossible[:NAMED])),
         "Either the figure of one direction is too low: another program used its cores, or the sender waited for the receiver. "
         "Or the figure of both directions is too high: it counts bytes that had not yet arrived.",
         advise(
@@ -91,7 +91,7 @@ def _report_impossible(benchmark: str, impossible: list[Directions], count: int)
 
 def _report_possible(benchmark: str, compared: list[Directions]) -> list[Finding]:
     poor = sorted((s for s in compared if s.gain.high < FULL), key=lambda s: s.gain.value)
-    evidence = tuple(_line(s) for s in (poor or sorted(compared, key=lambda s: s.gain.value))[:NAMED])
+    evidence = tuple(_describe_directions(s) for s in (poor or sorted(compared, key=lambda s: s.gain.value))[:NAMED])
     middle = median(s.gain.value for s in compared)
     if poor and middle < FULL:
         worst = poor[0]
@@ -105,7 +105,7 @@ def _report_possible(benchmark: str, compared: list[Directions]) -> list[Finding
         effect, remedy = (2 / worst.gain.value, REMEDY) if apart else (None, "")
         return [Finding("two_way", "notice", claim, evidence, CAUSES[apart], remedy, benchmark, effect)]
     if not poor and sum(s.gain.low > FULL for s in compared) * 2 > len(compared):
-        claim = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_median_note(len(compared))}."
+        claim = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_name_median(len(compared))}."
         cause = (
             "The links carry both directions at the same time."
             if messages.over_a_network(compared[0].one)
@@ -115,11 +115,11 @@ def _report_possible(benchmark: str, compared: list[Directions]) -> list[Finding
     return []
 
 
-def _share_note(impossible: int, count: int) -> str:
+def _describe_impossible(impossible: int, count: int) -> str:
     return f"{impossible} of {count} comparisons" if count > 1 else "the only comparison"
 
 
-def _median_note(count: int) -> str:
+def _name_median(count: int) -> str:
     return f"(the median of {count} comparisons)" if count > 1 else "(in the only comparison)"
 
 
@@ -135,7 +135,7 @@ def _label(directions: Directions) -> str:
     return ", ".join(word for word in words if word)
 
 
-def _line(directions: Directions) -> str:
+def _describe_directions(directions: Directions) -> str:
     rates = [
         r.metrics["bandwidth"].value if "bandwidth" in r.metrics else None for r in (directions.one, directions.both)
     ]

@@ -39,7 +39,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each device and toolchain on the kernels that were measured in all three modes."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
     groups: dict[Identity, list[tuple[Result, Result, Result]]] = {}
-    for three in _threes([r for r in usable if messages.launch_seconds(r)]):
+    for three in _group_modes([r for r in usable if messages.launch_seconds(r)]):
         parameters = three[0].parameters
         groups.setdefault((parameters.get("device"), parameters.get("toolchain")), []).append(three)
     findings = []
@@ -47,16 +47,16 @@ def find(evaluation: Evaluation) -> list[Finding]:
         best = [min(three[1:], key=messages.operation) for three in threes]
         rows = [(messages.seconds(b), messages.seconds(three[0])) for b, three in zip(best, threes, strict=True)]
         compared = compare_all(rows, SMALLEST)
-        findings.append(_finding(evaluation, [Modes(*t, c) for t, c in zip(threes, compared, strict=True)]))
+        findings.append(_make_finding(evaluation, [Modes(*t, c) for t, c in zip(threes, compared, strict=True)]))
     return findings
 
 
-def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
+def _group_modes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
     """Returns mixed mode, threads alone and device alone of the same case, with the same threads and device."""
     return [(s.mixed, s.threads, s.device) for s in sides(results) if s.threads and s.device]
 
 
-def _finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
+def _make_finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
     number = cases.number(kernels[0].mixed, "device") or 0
     device = find_device(evaluation.run.machine, kernels[0].mixed.parameters)
     called = f"device {number:.0f} ({device.name})" if device else f"device {number:.0f}"
@@ -81,8 +81,8 @@ def _finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
         "notice" if loses else "good",
         f"Threads and {called} together are {'; '.join(parts)}, compared with the faster of both alone.",
         lines,
-        _cause(device, bool(pays), bool(loses)),
-        _remedy(device, pays) if loses else "",
+        _explain_cause(device, bool(pays), bool(loses)),
+        _suggest_remedy(device, pays) if loses else "",
         effect=max(s.comparison.ratio for s in loses) if loses else None,
         reach="program",
     )
@@ -97,7 +97,7 @@ def _list(members: list[Modes], total: int) -> str:
     return f"{len(members)} of {plural(total, 'kernel')} ({', '.join(words)})"
 
 
-def _cause(device: Device | None, pays: bool, loses: bool) -> str:
+def _explain_cause(device: Device | None, pays: bool, loses: bool) -> str:
     if device and device.kind == "CPU":
         gain = " Kernels are faster together if one side alone does not use the cores fully." if pays else ""
         return (
@@ -114,7 +114,7 @@ def _cause(device: Device | None, pays: bool, loses: bool) -> str:
     return "One side is much faster: transferring work to the other side costs more time than it saves."
 
 
-def _remedy(device: Device | None, pays: list[Modes]) -> str:
+def _suggest_remedy(device: Device | None, pays: list[Modes]) -> str:
     if device and device.kind == "CPU":
         return (
             "Use threads alone on these cores: --set mode=threads. Mixed mode is for a separate device such as a GPU."
@@ -130,11 +130,11 @@ def _describe_modes(modes: Modes) -> str:
     return (
         f"{modes.mixed.benchmark} {modes.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
         f"{times[2]}; {modes.comparison.ratio:.2f} times ({modes.comparison.low:.2f} to {modes.comparison.high:.2f}) as "
-        f"long as {best} alone; {_share(modes.mixed)}.{cases.caution(modes.mixed, modes.best)}"
+        f"long as {best} alone; {_describe_device_share(modes.mixed)}.{cases.caution(modes.mixed, modes.best)}"
     )
 
 
-def _share(result: Result) -> str:
+def _describe_device_share(result: Result) -> str:
     """Returns a phrase on the device's share of the work, the median of the launches."""
     details = ((r.surroundings.details or {}).get("share") for r in result.attempts)
     shares = [share for share in details if isinstance(share, int | float)]

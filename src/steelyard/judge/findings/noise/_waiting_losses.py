@@ -27,7 +27,7 @@ class Loss(NamedTuple):
     expected: float
 
 
-def thread_loss(record: Record, detours_of_threads: Sequence[Detours], usual: Detours) -> Loss | None:
+def find_thread_loss(record: Record, detours_of_threads: Sequence[Detours], usual: Detours) -> Loss | None:
     """Returns the loss of equal series of quanta, after which the harness waits for the slowest thread; None for one thread.
 
     A series without detours takes as long as the undisturbed quanta of the slowest thread.
@@ -42,7 +42,7 @@ def thread_loss(record: Record, detours_of_threads: Sequence[Detours], usual: De
     ):
         return None
     burst = max(s.base for s in detours_of_threads) * quanta / threads
-    return _loss(f"{threads} threads", threads, burst, record.samples, usual)
+    return _compute_loss(f"{threads} threads", threads, burst, record.samples, usual)
 
 
 def rank_losses(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
@@ -54,9 +54,9 @@ def rank_losses(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
             samples = [s for row in messages.seconds(result) for s in row]
             ranks = int(cases.number(result, "ranks") or 0)
             if ranks > 1 and samples:
-                yield _loss(f"{name} {role.kernel} of {ranks} ranks", ranks, median(samples), samples, usual)
+                yield _compute_loss(f"{name} {role.kernel} of {ranks} ranks", ranks, median(samples), samples, usual)
 
 
-def _loss(what: str, ranks: int, burst: float, samples: Sequence[float], usual: Detours) -> Loss:
+def _compute_loss(what: str, ranks: int, burst: float, samples: Sequence[float], usual: Detours) -> Loss:
     expected = expected_collective_slowdown(usual, ranks, burst).slowdown
     return Loss(what, ranks, burst, fmean(samples) / burst - 1, expected)

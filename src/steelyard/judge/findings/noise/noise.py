@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from steelyard.judge.findings.noise._waiting_losses import Loss, rank_losses, thread_loss
+from steelyard.judge.findings.noise._waiting_losses import Loss, find_thread_loss, rank_losses
 from steelyard.measure.benchmarks.noise import series
 from steelyard.model import Evaluation, Finding, Machine, Record, Result
 from steelyard.model.units import quantity, significant
@@ -31,7 +31,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         for record in rests_on(result):
             detours = _read_median_detours(record)
             if detours:
-                return [_finding(evaluation, result, record, detours)]
+                return [_make_finding(evaluation, result, record, detours)]
     return []
 
 
@@ -42,21 +42,21 @@ def _read_median_detours(record: Record) -> Detours | None:
         return None
 
 
-def _finding(evaluation: Evaluation, result: Result, record: Record, detours: Detours) -> Finding:
+def _make_finding(evaluation: Evaluation, result: Result, record: Record, detours: Detours) -> Finding:
     machine = evaluation.run.machine
     ranks = max(2, sum(host.slots for host in machine.hosts) or len(machine.cpus))
     slower = expected_collective_slowdown(detours, ranks, BURSTS[1]).slowdown
     claim = (
-        f"The operating system takes {quantity(detours.lost, '%', 2)} of a processor's time{_detours_note(detours)}. "
+        f"The operating system takes {quantity(detours.lost, '%', 2)} of a processor's time{_describe_detours(detours)}. "
         f"{ranks} ranks that synchronise after every {quantity(BURSTS[1], 's', 1)} of computing should take "
         f"{quantity(slower, '%', 2)} longer.{cases.caution(result)}"
     )
-    rhythms = _fundamental(series.tones(record), detours.base)
-    threads = thread_loss(record, [s for _, s in series.threads_with_detours(record)], detours)
+    rhythms = _remove_multiples(series.tones(record), detours.base)
+    threads = find_thread_loss(record, [s for _, s in series.threads_with_detours(record)], detours)
     evidence = (
-        *map(_rhythm, rhythms),
+        *map(_describe_rhythm, rhythms),
         *(_write_expected_line(detours, n) for n in sorted({ranks, max(MANY, ranks)})),
-        *map(_measured_line, [*([threads] if threads else []), *rank_losses(evaluation, detours)]),
+        *map(_describe_loss, [*([threads] if threads else []), *rank_losses(evaluation, detours)]),
     )
     if detours.lost <= LOST and slower <= SLOWER:
         return Finding(
@@ -68,11 +68,11 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, detours: De
             "",
             BENCHMARK,
         )
-    cause, effect = _cause(machine, result, rhythms), 1 + max(slower, detours.lost)
+    cause, effect = _explain_cause(machine, result, rhythms), 1 + max(slower, detours.lost)
     return Finding("noise", "notice", claim, evidence, cause, REMEDY, BENCHMARK, effect=effect)
 
 
-def _detours_note(detours: Detours) -> str:
+def _describe_detours(detours: Detours) -> str:
     if detours.greatest is None:
         return ", without single detours"
     return (
@@ -81,7 +81,7 @@ def _detours_note(detours: Detours) -> str:
     )
 
 
-def _fundamental(tones: Sequence[Tone], quantum: float) -> list[Tone]:
+def _remove_multiples(tones: Sequence[Tone], quantum: float) -> list[Tone]:
     """Removes the multiples of a slower frequency (one thread's tone may be another's overtone) and too fast tones."""
     kept: list[Tone] = []
     for tone in sorted((t for t in tones if t.period > FASTEST * quantum), key=lambda t: t.frequency):
@@ -95,7 +95,7 @@ def _is_tick(tone: Tone) -> bool:
     return any(abs(tone.frequency - t) <= 2 * tone.resolution for t in TICKS)
 
 
-def _rhythm(tone: Tone) -> str:
+def _describe_rhythm(tone: Tone) -> str:
     what = ": the timer tick of the kernel" if _is_tick(tone) else ""
     return f"Detours come at {quantity(tone.frequency, 'Hz')}, every {quantity(tone.period, 's')}{what}."
 
@@ -109,14 +109,14 @@ def _write_expected_line(detours: Detours, ranks: int) -> str:
     )
 
 
-def _measured_line(loss: Loss) -> str:
+def _describe_loss(loss: Loss) -> str:
     return (
         f"Measured: {loss.what} that synchronised after each {quantity(loss.burst, 's')} took "
         f"{quantity(loss.measured, '%', 2)} longer on average. The detours explain {quantity(loss.expected, '%', 2)}."
     )
 
 
-def _cause(machine: Machine, result: Result, rhythms: Sequence[Tone]) -> str:
+def _explain_cause(machine: Machine, result: Result, rhythms: Sequence[Tone]) -> str:
     who = ["the timer tick of the kernel"] if any(map(_is_tick, rhythms)) else []
     who += ["other programs"] if result.verdict.level == "DISTURBED" else []
     who += ["daemons", "interrupts", *(["the hypervisor"] if machine.is_virtual else [])]

@@ -63,7 +63,7 @@ def data(evaluation: Evaluation) -> Page | None:
         return None
     first = min(course.origin + round(course.at[0] / NANO) for course in resolved.values())
     last = max(course.origin + round(course.at[-1] / NANO) for course in resolved.values())
-    spent, printed = energy.spend(evaluation), beside(evaluation)
+    spent, printed = energy.measure_run(evaluation), beside(evaluation)
     return Page(
         sentences=tuple(_sentences(evaluation, resolved, spent)),
         figure=_draw_stretches(evaluation, resolved, timed, (first, last), printed is not None),
@@ -92,7 +92,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         )
         if lacks:
             yield f"The energies of this page do not contain those of {lacks}, because no sensor measures these parts."
-    yield from filter(None, (energy.uncovered(evaluation), not_idle(energy.find_load(evaluation))))
+    yield from filter(None, (energy.name_uncovered(evaluation), not_idle(energy.find_load(evaluation))))
     yield from overlap.sentences(resolved)
     if spent:
         whole = Stretch("run", *spent.stretch)
@@ -103,7 +103,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
         yield f"Some readings cannot be used: {lost[0]}.{more}"
     usable = sum(bool(r.metrics) for r in evaluation.results)
-    for reason, number in energy.unread(evaluation).items() if spent else ():
+    for reason, number in energy.count_missing_reasons(evaluation).items() if spent else ():
         cases, have = f"{number} of {plural(usable, 'case')}", "has" if number == 1 else "have"
         if reason:
             yield f"{cases} {have} no energy, because {reason} while {'it' if number == 1 else 'they'} ran."
@@ -174,7 +174,7 @@ def _figure(
             np.diff(edges) * NANO
         )
         lines.append(Series(_name_sensors(covered), middle, tuple(map(float, watts))))
-    spent = energy.spend(evaluation)
+    spent = energy.measure_run(evaluation)
     marks = []
     if spent and spent.idle:
         marks.append(Mark("y", spent.idle.power, f"idle ({_name_sensors(spent.coverage)})"))

@@ -66,7 +66,7 @@ def data(evaluation: Evaluation) -> Findings:
     groups = (Group(level, word, meaning, entries(level)) for level, (word, meaning) in LEVELS.items())
     return Findings(
         tuple(group for group in groups if group.entries),
-        findings.unanswered(evaluation.findings),
+        findings.describe_undecided(evaluation.findings),
         entries("undecided"),
     )
 

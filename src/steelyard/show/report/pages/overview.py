@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from steelyard.compare.standing import Standing
-from steelyard.judge.findings import Kind, decided, foremost
+from steelyard.judge.findings import Kind, select_decided, select_foremost
 from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import Evaluation, Level
 from steelyard.show.report import headline, sentences, values
@@ -56,7 +56,7 @@ class Overview:
 
 def data(evaluation: Evaluation) -> Overview:
     """The overview's data; every part is empty where the run has nothing for it."""
-    first = foremost(evaluation.findings)
+    first = select_foremost(evaluation.findings)
     main = headline.headlines(evaluation)
     named = {one.name: one for one in main}
     figures = (sentences.memory(named), sentences.locality(named, evaluation.findings))
@@ -71,7 +71,7 @@ def data(evaluation: Evaluation) -> Overview:
         counts=values.counts(evaluation.results),
         first=first,
         modelled=evaluation.power is not None and modelled(evaluation.power.traces),
-        more=len(decided(evaluation.findings)) - sum(1 + kind.others for kind in first),
+        more=len(select_decided(evaluation.findings)) - sum(1 + kind.others for kind in first),
         benchmarks=entries(evaluation),
     )
 
