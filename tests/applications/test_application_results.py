@@ -120,13 +120,13 @@ def test_of_all_launches_the_farthest_quantity_is_told() -> None:
     records = list(made.records)
     far = {"tolerance": 1e-10, "quantities": [quantity("zeta", 17.13, 5e-11)]}
     records[1] = replace(records[1], surroundings=seen({"details": {"verification": far}}))
-    (found,) = npb_results.quantities(builders.measured(made, records=tuple(records)))
+    (found,) = npb_results.list_quantities(builders.measured(made, records=tuple(records)))
     assert (found.error, found.passed) == (5e-11, True)
 
 
 def test_a_quantity_that_is_no_number_is_the_farthest_and_has_not_passed() -> None:
     values = (quantity("residual 1", 2.0, 1.0), quantity("residual 2", 3.0, None))
-    farthest = npb_results.farthest(npb_results.quantities(npb(1.0, quantities=values)))
+    farthest = npb_results.find_worst(npb_results.list_quantities(npb(1.0, quantities=values)))
     assert farthest is not None
     assert (farthest.name, farthest.passed) == ("residual 2", False)
 
@@ -168,9 +168,9 @@ def test_a_problem_so_many_times_a_class_is_not_called_by_the_class(judged: Call
     made = judged(
         npb(1.0, "mg", scale=4, quantities=(due,)), npb(2.0, "mg", scale=8, quantities=(due | {"error": 0.3},))
     )
-    first, second = npb_results.of(made.results)
+    first, second = npb_results.select_results(made.results)
     assert applications.size(first) == "A × 4"
-    assert [npb_results.quantities(r)[0].passed for r in (first, second)] == [True, False]
+    assert [npb_results.list_quantities(r)[0].passed for r in (first, second)] == [True, False]
     shown = page.data(made)
     assert shown
     assert [s.run.letter for s in shown.speeds] == ["A × 4", "A × 8"]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from folders import ROOT
 from steelyard.applications import foreign
 from steelyard.applications.foreign import formula, output
-from steelyard.applications.foreign.benchmark import Unfit, prepared
-from steelyard.applications.foreign.pace_readings import slowest
+from steelyard.applications.foreign.benchmark import Unfit, prepare_case
+from steelyard.applications.foreign.pace_readings import summarise_slowest
 from steelyard.errors import UsageError
 from steelyard.model import Machine
 from steelyard.model.settings_file import line_of, lines_of_keys
@@ -64,15 +64,15 @@ def described(tmp_path: Path, text: str = WHOLE) -> foreign.Description:
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000), st.integers(1, 1000))
 def test_a_formula_comes_to_what_arithmetic_says(a: int, b: int, c: int) -> None:
     known = {"a": a, "b": b, "c": c}
-    assert formula.value("a + b * c - a // c", known) == a + b * c - a // c
-    assert formula.value("floor(sqrt(c)) ** 2 + min(a, b) % c", known) == math.isqrt(c) ** 2 + min(a, b) % c
-    assert formula.value("-a / c", known) == -a / c
+    assert formula.evaluate("a + b * c - a // c", known) == a + b * c - a // c
+    assert formula.evaluate("floor(sqrt(c)) ** 2 + min(a, b) % c", known) == math.isqrt(c) ** 2 + min(a, b) % c
+    assert formula.evaluate("-a / c", known) == -a / c
 
 
 @given(st.text(max_size=60))
 def test_no_text_is_executed_or_crashes(text: str) -> None:
     try:
-        assert isinstance(formula.value(text, {"n": 3}), int | float)
+        assert isinstance(formula.evaluate(text, {"n": 3}), int | float)
     except ValueError as error:
         assert str(error)
 
@@ -84,12 +84,12 @@ def test_no_text_is_executed_or_crashes(text: str) -> None:
 )  # fmt: skip
 def test_what_is_no_formula_is_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w+ \w+"):
-        formula.value(text, {"n": 3})
+        formula.evaluate(text, {"n": 3})
 
 
 @given(st.integers(1, 5000))
 def test_ranks_make_a_grid(ranks: int) -> None:
-    rows = formula.value("divisor(ranks, sqrt(ranks))", {"ranks": ranks})
+    rows = formula.evaluate("divisor(ranks, sqrt(ranks))", {"ranks": ranks})
     assert ranks % rows == 0
     assert rows * rows <= ranks
     assert not any(ranks % d == 0 for d in range(int(rows) + 1, math.isqrt(ranks) + 1))
@@ -164,14 +164,14 @@ def test_each_description_is_sound_and_can_be_prepared(name: str, two_sockets: M
     assert read.name == name
     ranks = {"ranks": 4} if read.parallel else {}
     values = {n: (a if isinstance(a, list) else next(iter(a.values())))[0] for n, a in read.axes.items()}
-    ready = prepared(read, {**values, **ranks}, two_sockets)
+    ready = prepare_case(read, {**values, **ranks}, two_sockets)
     assert not re.search(r"\{\{|\}\}", "".join([*ready.files.values(), *ready.command]))
     assert read.tried
 
 
 def test_hpcc_gets_a_matrix_of_its_share_of_the_memory(two_sockets: Machine) -> None:
     read = foreign.read(foreign.shipped()["hpcc"])
-    lines = prepared(read, {"share": 0.1, "ranks": 6}, two_sockets).files["hpccinf.txt"].splitlines()
+    lines = prepare_case(read, {"share": 0.1, "ranks": 6}, two_sockets).files["hpccinf.txt"].splitlines()
     size, rows, columns = (int(lines[i].split()[0]) for i in (5, 10, 11))
     assert (rows, columns) == (2, 3)
     assert size % 80 == 0
@@ -202,7 +202,7 @@ def test_bqcds_own_reference_output_is_read_and_a_changed_digit_found() -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 4, 6, 12, 16, 27, 36, 48, 64, 512])
 def test_bqcds_lattice_is_divided_among_all_ranks_in_even_parts(ranks: int, two_sockets: Machine) -> None:
     read = foreign.read(EXAMPLES["bqcd"])
-    text = prepared(read, {"edge": 24, "ranks": ranks}, replace(two_sockets, memory=10**12)).files["input.smp"]
+    text = prepare_case(read, {"edge": 24, "ranks": ranks}, replace(two_sockets, memory=10**12)).files["input.smp"]
     lattice, parts = (
         [int(word) for word in line.split()[1:]]
         for line in text.splitlines()
@@ -218,19 +218,19 @@ def test_a_size_that_ranks_cannot_divide_and_one_without_room_are_a_sentence_eac
     text = WHOLE.replace("parallel = false", "memory = 'n * 1e9'") + "\n[[divisible]]\nsize = 'n'\nby = 'ranks'\n"
     read = described(tmp_path, text)
     with pytest.raises(Unfit, match="n = 8 is not a multiple of ranks = 3") as indivisible:
-        prepared(read, {"n": 8, "ranks": 3}, two_sockets)
+        prepare_case(read, {"n": 8, "ranks": 3}, two_sockets)
     with pytest.raises(
         Unfit, match=r"needs 14.9 GiB of memory on each node, but only this much is available: 14.4 GiB"
     ) as small:
-        prepared(read, {"n": 16, "ranks": 2}, two_sockets)
+        prepare_case(read, {"n": 16, "ranks": 2}, two_sockets)
     assert (indivisible.value.kind, small.value.kind) == ("indivisible", "does not fit")
-    assert prepared(read, {"n": 8, "ranks": 2}, replace(two_sockets, memory=10**12)).command == ("program", "8")
+    assert prepare_case(read, {"n": 8, "ranks": 2}, replace(two_sockets, memory=10**12)).command == ("program", "8")
 
 
 def test_a_look_is_that_of_the_slowest_processor() -> None:
     look = {"cpu": [0, 1, 0, 1, 0, 1], "issued": [4, 2, 4, 3, 1, 3], "chase": [1, 2, 1, 2, 9, 2], "stream": [None] * 6}
-    assert slowest(look) == {"core_clock": None, "issued": 3, "chase": 2, "stream": None}
-    assert slowest({}) == {}
+    assert summarise_slowest(look) == {"core_clock": None, "issued": 3, "chase": 2, "stream": None}
+    assert summarise_slowest({}) == {}
 
 
 def test_the_last_match_counts_in_si_and_fortrans_exponents_are_read(tmp_path: Path) -> None:
@@ -248,9 +248,9 @@ def test_the_last_match_counts_in_si_and_fortrans_exponents_are_read(tmp_path: P
 def test_braces_without_an_end_are_searched_once(text: str) -> None:
     """For each of them the rest of the text was searched: a file of a megabyte took hours."""
     began = time.process_time()
-    formula.holes(text)
+    formula.list_formulas(text)
     assert time.process_time() - began < 5
 
 
 def test_a_hole_with_braces_in_it_is_no_formula() -> None:
-    assert formula.holes("{{ {a} }} x {{b}}") == ["{a}", "b"]
+    assert formula.list_formulas("{{ {a} }} x {{b}}") == ["{a}", "b"]

@@ -16,7 +16,7 @@ import pytest
 
 import hpl
 from steelyard.applications.foreign.application import Application
-from steelyard.applications.foreign.linked_mpi import other_mpi
+from steelyard.applications.foreign.linked_mpi import describe_other_mpi
 from steelyard.judge import evaluation
 from steelyard.measure.machine import describe
 from steelyard.measure.plan.variants import read_variants
@@ -330,11 +330,11 @@ def test_a_binary_of_another_mpi_is_named(tmp_path: Path) -> None:
     shutil.copy(library, tmp_path / "elsewhere")
     for name, folder in (("own", tmp_path), ("strange", tmp_path / "elsewhere")):
         executable(tmp_path / f"mpicxx-{name}", f"#!/bin/sh\necho g++ -L{folder} -lmpi\n")
-    assert other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
-    said = other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-strange"), "5.0.1"))
+    assert describe_other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
+    said = describe_other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-strange"), "5.0.1"))
     assert "is linked with the MPI library" in said
     assert "--mpi PATH-OF-mpicxx" in said
-    assert other_mpi(str(tmp_path / "p.c"), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
+    assert describe_other_mpi(str(tmp_path / "p.c"), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
 
 
 SITE = {"hpcc": "hpcc", "lammps": "lmp", "espresso": "pw.x", "gromacs": "gmx"}

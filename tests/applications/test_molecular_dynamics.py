@@ -145,10 +145,10 @@ def test_what_cannot_be_is_refused_in_a_sentence(ask: Asked, words: dict[str, st
 def test_a_box_that_ranks_cannot_share_is_refused(ask: Asked) -> None:
     error = ask("mpi", 2, particles="108")["error"]
     assert "ranks='2' cannot share a box of 3 x 3 x 3 cells" in error
-    assert not blocks.usable(108, 2)
-    assert blocks.usable(4000, 8)
-    assert not blocks.usable(4000, 7)
-    assert blocks.box(4 * 2 * 20**3) == (20, 25, 32)
+    assert not blocks.is_wide_enough(108, 2)
+    assert blocks.is_wide_enough(4000, 8)
+    assert not blocks.is_wide_enough(4000, 7)
+    assert blocks.choose_box(4 * 2 * 20**3) == (20, 25, 32)
 
 
 def test_it_scales_strongly_and_weakly(here: Machine) -> None:

@@ -349,7 +349,7 @@ def test_the_accounts_of_an_external_program_are_those_of_the_whole_machine() ->
 
     before = processor_accounts.Accounts(Ticks(0, 0, 0, 128), 0.0)
     after = processor_accounts.Accounts(Ticks(12_238, 256, 384, 128), 0.4)
-    account: Any = processor_accounts.between(before, after, 122.0, 10.0, 4)
+    account: Any = processor_accounts.make_accounts(before, after, 122.0, 10.0, 4)
     assert account["processor_seconds"]["processors"] == account["machine_processors"] == 128
     assert account["throttled"] == 0.4
     around = Observed(**account | {"processor_seconds": ProcessorSeconds(**account["processor_seconds"])})

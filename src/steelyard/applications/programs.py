@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.applications.foreign import benchmark, read, shipped
+from steelyard.applications.foreign import make_benchmark, read, shipped
 
 if TYPE_CHECKING:
     from steelyard.measure.launch.program import Conversation
@@ -21,7 +21,7 @@ def is_described(path: Path) -> bool:
 
 def benchmark_of(path: Path) -> "Benchmark":
     """The described program as a benchmark. UsageError for a file that breaks the schema."""
-    return benchmark(read(path), path)
+    return make_benchmark(read(path), path)
 
 
 def start(path: Path, site: "Site", machine: "Machine", launch: "Launch", pace_reader: Path | None) -> "Conversation":

@@ -16,7 +16,7 @@ def call_of(pair: Rivals) -> str:
     return CALLS.get(pair.comparison.call, "not decided")
 
 
-def caution(rivals: Sequence[Rivals]) -> str:
+def warn_of_doubt(rivals: Sequence[Rivals]) -> str:
     """Returns a sentence on results that other programs disturbed; "" if there is none."""
     return cases.caution(*(result for r in rivals for result in (r.first, r.second)))
 

@@ -43,7 +43,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     near.sort(key=lambda n: -n.share)
     costly.sort(key=lambda c: -c.comparison.ratio)
-    said_so = [_memory_claim(near)] if near else []
+    said_so = [_claim_memory(near)] if near else []
     said_so += [_claim_messages(costly)] if costly else []
     caution = cases.caution(*(n.result for n in near), *(r for c in costly for r in (c.result, c.threads)))
     return [
@@ -52,7 +52,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "notice" if costly else "good",
             f"{' '.join(said_so)}{caution}",
             (*(_describe_near(n) for n in near[:NAMED]), *(_describe_costly(c) for c in costly[:NAMED])),
-            _cause(near, costly),
+            _explain_cause(near, costly),
             advise(
                 "Use more ranks only if each has enough work. Use threads within a node if the program supports them. Check that "
                 "the messages use the fast transport: ",
@@ -73,14 +73,14 @@ def _find_memory_bound(result: Result, evaluation: Evaluation) -> Near | None:
     if not seconds or not moved or messages.apart(result):
         return None
     threads, size = applications.workers(result), working_set(result)
-    roof = _memory_bandwidth(evaluation, threads)
+    roof = _find_bandwidth(evaluation, threads)
     if roof is None or (size and level_of(size, threads, evaluation.run.machine) != MEMORY):
         return None
     near = Near(result, moved / seconds, moved / seconds / roof)
     return near if NEAR <= near.share <= BEYOND else None
 
 
-def _memory_bandwidth(evaluation: Evaluation, threads: int) -> float | None:
+def _find_bandwidth(evaluation: Evaluation, threads: int) -> float | None:
     """Returns the Triad bandwidth with this number of threads; None if it was not measured, or is 0."""
     roofs = bandwidths(evaluation, threads)
     return next((roof.value for roof in roofs if roof.name == MEMORY and roof.value > 0), None)
@@ -102,15 +102,15 @@ def _find_communication_bound(result: Result, among: list[Result]) -> Costly | N
     return None
 
 
-def _names(results: list[Result]) -> str:
+def _join_names(results: list[Result]) -> str:
     return ", ".join(dict.fromkeys(r.benchmark for r in results))
 
 
-def _memory_claim(near: list[Near]) -> str:
+def _claim_memory(near: list[Near]) -> str:
     most = near[0]
     verb = "are" if len({n.result.benchmark for n in near}) > 1 else "is"
     return (
-        f"{_names([n.result for n in near])} {verb} memory-bound. {most.result.benchmark} "
+        f"{_join_names([n.result for n in near])} {verb} memory-bound. {most.result.benchmark} "
         f"({applications.describe_parameters(most.result)}) uses {percent(most.share)} of the Triad bandwidth."
     )
 
@@ -118,7 +118,7 @@ def _memory_claim(near: list[Near]) -> str:
 def _claim_messages(costly: list[Costly]) -> str:
     worst = costly[0]
     return (
-        f"Communication takes a large part of the time of {_names([c.result for c in costly])}. {worst.result.benchmark} "
+        f"Communication takes a large part of the time of {_join_names([c.result for c in costly])}. {worst.result.benchmark} "
         f"({applications.describe_parameters(worst.result)}) takes {_format_ratio(worst)} times as long with "
         f"{in_words('ranks', worst.result.parameters['ranks'])} as with {_count_threads(worst)}."
     )
@@ -149,7 +149,7 @@ def _describe_costly(costly: Costly) -> str:
     )
 
 
-def _cause(near: list[Near], costly: list[Costly]) -> str:
+def _explain_cause(near: list[Near], costly: list[Costly]) -> str:
     parts = []
     if near:
         parts.append(

@@ -11,7 +11,7 @@ NAMED = 8
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all of them, the shortest first."""
-    times = [(s, r) for r in npb.of(evaluation.results) if (s := applications.seconds(r)) is not None]
+    times = [(s, r) for r in npb.select_results(evaluation.results) if (s := applications.seconds(r)) is not None]
     short = [(s, r) for s, r in times if s < LEAST_SECONDS or not applications.large_enough(r)]
     if not short:
         return []

@@ -36,42 +36,43 @@ class Line:
         return speeds[self.most] / speeds[self.stop.count]
 
     @property
-    def less(self) -> bool:
+    def wastes_cores(self) -> bool:
         """Returns whether it is certain that not all cores are worth using."""
         return self.stop.beyond is not None and self.stop.beyond.call == "not worth"
 
     @property
-    def all(self) -> bool:
+    def uses_all_cores(self) -> bool:
         """Returns whether it is certain that every measured core is worth using."""
         return self.stop.beyond is None and self.stop.certain
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs; nothing if no program is certain."""
-    lines = [line for line in (*_lines_of_one_node(evaluation), *_lines_of_nodes(evaluation)) if line.less or line.all]
-    less = sorted((line for line in lines if line.less), key=lambda line: line.stop.count / line.cores)
+    lines = [*_list_one_node(evaluation), *_list_nodes(evaluation)]
+    lines = [line for line in lines if line.wastes_cores or line.uses_all_cores]
+    less = sorted((line for line in lines if line.wastes_cores), key=lambda line: line.stop.count / line.cores)
     if not lines:
         return []
-    decided = [*less, *(line for line in lines if line.all)]
+    decided = [*less, *(line for line in lines if line.uses_all_cores)]
     caution = cases.caution(*(r for line in decided for r in line.results))
-    evidence = tuple(_evidence(line) for line in decided[:NAMED])
+    evidence = tuple(_describe_line(line) for line in decided[:NAMED])
     if not less:
-        return [Finding("load", "good", f"{_claim_full(lines)}{caution}", evidence, _cause(less), "")]
+        return [Finding("load", "good", f"{_claim_full(lines)}{caution}", evidence, _explain_cause(less), "")]
     return [
         Finding(
             "load",
             "notice",
             f"{_claim_limited(less, lines)}{caution}",
             evidence,
-            _cause(less),
-            _advice(less),
+            _explain_cause(less),
+            _advise(less),
             effect=less[0].cores / less[0].stop.count,
             reach="program",
         )
     ]
 
 
-def _lines_of_one_node(evaluation: Evaluation) -> list[Line]:
+def _list_one_node(evaluation: Evaluation) -> list[Line]:
     """Returns the lines of threads, or of ranks on a single host."""
     lines = []
     for sweep in sweeps(evaluation, lambda name: name.startswith(applications.EVERY)):
@@ -95,7 +96,7 @@ def _lines_of_one_node(evaluation: Evaluation) -> list[Line]:
     return lines
 
 
-def _lines_of_nodes(evaluation: Evaluation) -> list[Line]:
+def _list_nodes(evaluation: Evaluation) -> list[Line]:
     """Returns lines by the ranks per node on the same number of nodes: the fewest nodes for each program."""
     groups: dict[Identity, dict[int, dict[int, Result]]] = {}
     for result in applications.select_programs(evaluation.results):
@@ -112,12 +113,12 @@ def _lines_of_nodes(evaluation: Evaluation) -> list[Line]:
     lines = []
     for of_program in groups.values():
         several = sorted(nodes for nodes, loads in of_program.items() if len(loads) > 1)
-        line = _line(several[0], of_program[several[0]], evaluation.run.machine) if several else None
+        line = _make_line(several[0], of_program[several[0]], evaluation.run.machine) if several else None
         lines += [line] if line else []
     return lines
 
 
-def _line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None:
+def _make_line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None:
     crowded = {load for load, result in loads.items() if messages.oversubscribed(result)}
     curve = scaling({load: messages.seconds(result) for load, result in loads.items()}, crowded=crowded)
     cores = min((host.slots for host in machine.hosts), default=len(machine.cpus)) or 1
@@ -145,7 +146,7 @@ def _claim_limited(less: list[Line], lines: list[Line]) -> str:
     )
 
 
-def _advice(less: list[Line]) -> str:
+def _advise(less: list[Line]) -> str:
     gains = sorted(f"{line.speedup_of_remaining_cores:.2f}" for line in less)
     span = " to ".join(dict.fromkeys((gains[0], gains[-1])))
     return (
@@ -182,13 +183,13 @@ def _describe_gain(line: Line) -> str:
     return f"{step.adds.value:.2f}{span}"
 
 
-def _evidence(line: Line) -> str:
+def _describe_line(line: Line) -> str:
     speeds = [f"{p.count}: {percent(p.efficiency.value)}" for p in line.scaling.points if not p.crowded]
-    verdict = f"{line.stop.count} of {line.cores} are worth using" if line.less else f"all {line.most} are worth using"
-    return f"{_label(line)}: efficiency relative to {line.scaling.base}, by cores: {', '.join(speeds)}. {verdict.capitalize()}."
+    worth = f"{line.stop.count} of {line.cores}" if line.wastes_cores else f"All {line.most}"
+    return f"{_label(line)}: efficiency relative to {line.scaling.base}, by cores: {', '.join(speeds)}. {worth} are worth using."
 
 
-def _cause(less: list[Line]) -> str:
+def _explain_cause(less: list[Line]) -> str:
     if not less:
         return "These programs use no resource that the cores share."
     return (

@@ -1,7 +1,7 @@
 """Rule: compares one-sided communication (MPI or OpenSHMEM) with messages in programs that have both"""
 
 from steelyard.applications.benchmarks.application.npb import results as npb
-from steelyard.applications.variants import call_of, caution, compare_variants
+from steelyard.applications.variants import call_of, compare_variants, warn_of_doubt
 from steelyard.model import Evaluation, Finding
 from steelyard.model.units import percent
 from steelyard.model.words import find_words
@@ -13,7 +13,7 @@ ONE_SIDED = ("rma", "shmem")
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs, without oversubscribed results and without runs that are too short."""
-    timed = [r for r in npb.of(evaluation.results) if applications.timed(r)]
+    timed = [r for r in npb.select_results(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not messages.oversubscribed(r)]
     # The same class on the same number of ranks: the program with messages first.
     rivals = compare_rivals([pair for model in ONE_SIDED for pair in cases.pairs(usable, "model", "mpi", model)])
@@ -56,7 +56,7 @@ def _claim(model: str, pairs: list[Rivals]) -> str:
     else:
         where = f" in any of {len(pairs)} cases" if len(pairs) > 1 else ""
         claim = f"{name} and MPI messages do not differ by more than {percent(SMALLEST)}{where}."
-    return claim + caution(pairs)
+    return claim + warn_of_doubt(pairs)
 
 
 def _describe_rivals(pair: Rivals) -> str:

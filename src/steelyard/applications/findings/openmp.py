@@ -1,6 +1,6 @@
 """Rule: compares OpenMP threads with Steelyard's own threads in programs that ran on both"""
 
-from steelyard.applications.variants import call_of, caution, compare_variants
+from steelyard.applications.variants import call_of, compare_variants, warn_of_doubt
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications, messages
@@ -11,20 +11,20 @@ from steelyard.statistics.results.identity import identity
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs with more than one thread; runs that are too short are left out."""
     timed = [r for r in applications.select_programs(evaluation.results) if applications.timed(r)]
-    timed += [r for r in evaluation.results if r.parameters.get("mode") == "threads" and _kernel_timed(r)]
+    timed += [r for r in evaluation.results if r.parameters.get("mode") == "threads" and _has_kernel_times(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not _is_crowded(r, evaluation)]
-    ours = {_case(r): r for r in usable if r.parameters.get("model", "threads") == "threads"}
-    theirs = [r for r in usable if r.parameters.get("model") == "openmp" and _case(r) in ours]
+    ours = {_identify_case(r): r for r in usable if r.parameters.get("model", "threads") == "threads"}
+    theirs = [r for r in usable if r.parameters.get("model") == "openmp" and _identify_case(r) in ours]
     if not theirs:
         return []
-    rivals = compare_rivals([(ours[_case(r)], r) for r in theirs])
+    rivals = compare_rivals([(ours[_identify_case(r)], r) for r in theirs])
     return compare_variants(
         "openmp",
         evaluation,
         rivals,
-        _line,
+        _describe_pair,
         question="Steelyard cannot decide whether OpenMP threads or Steelyard threads are faster.",
-        claim=summarise_rivals("OpenMP threads", "Steelyard threads", rivals) + caution(rivals),
+        claim=summarise_rivals("OpenMP threads", "Steelyard threads", rivals) + warn_of_doubt(rivals),
         different=(
             "Both kinds of threads compute the same on the same processors. They start, wait and synchronise differently, so the "
             "difference grows with the number of barriers.",
@@ -38,11 +38,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
     )
 
 
-def _case(result: Result) -> object:
+def _identify_case(result: Result) -> object:
     return identity(result, "model", "wait_policy")
 
 
-def _kernel_timed(result: Result) -> bool:
+def _has_kernel_times(result: Result) -> bool:
     """Returns whether a node kernel has times; it does not name Steelyard's own threads as its model."""
     return result.verdict.level != "INVALID" and bool(messages.launch_seconds(result))
 
@@ -51,6 +51,6 @@ def _is_crowded(result: Result, evaluation: Evaluation) -> bool:
     return applications.workers(result) > len(evaluation.run.machine.cpus)
 
 
-def _line(pair: Rivals) -> str:
+def _describe_pair(pair: Rivals) -> str:
     program = f"{applications.program(pair.second)} ({applications.describe_parameters(pair.second, ('mode',))})"
     return f"{program}: {pair.speed} times as fast with OpenMP threads ({call_of(pair)})."

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from steelyard.applications.foreign.benchmark import benchmark, prepared
+from steelyard.applications.foreign.benchmark import make_benchmark, prepare_case
 from steelyard.applications.foreign.description import Description, read
 
-__all__ = ["Description", "benchmark", "prepared", "read", "shipped"]
+__all__ = ["Description", "make_benchmark", "prepare_case", "read", "shipped"]
 
 
 def shipped() -> dict[str, Path]:

@@ -13,10 +13,10 @@ from pathlib import Path
 from resource import struct_rusage
 from typing import Any, BinaryIO
 
-from steelyard.applications.foreign import Description, prepared, processor_accounts, read
+from steelyard.applications.foreign import Description, prepare_case, processor_accounts, read
 from steelyard.applications.foreign.benchmark import LEAST, Prepared, Unfit
-from steelyard.applications.foreign.foreign_record import Run, answer, failed
-from steelyard.applications.foreign.linked_mpi import other_mpi
+from steelyard.applications.foreign.foreign_record import Run, make_failed_record, make_record
+from steelyard.applications.foreign.linked_mpi import describe_other_mpi
 from steelyard.applications.foreign.output import Said, Unmatched, tail
 from steelyard.applications.foreign.output import read as read_output
 from steelyard.applications.foreign.pace_readings import Looks, Reading
@@ -65,11 +65,11 @@ class Application:
         began = time.monotonic()
         try:
             self._refuse(parameters, plant)
-            ready = prepared(self.description, parameters, self.machine)
+            ready = prepare_case(self.description, parameters, self.machine)
             command, environment = self._command(ready, parameters)
             return self._run_samples(asked, ready, command, environment, plant == "wrong", began + seconds - SPARED)
         except Unfit as reason:
-            return failed(reason)
+            return make_failed_record(reason)
 
     def close(self) -> None:
         """Nothing is left: `ask` waits for each run, or ends it."""
@@ -97,7 +97,7 @@ class Application:
         if not self.description.parallel:
             return [program, *ready.command[1:]], {**base, **variables}
         asked = job(self.site, self.machine, parameters, Path(program))
-        if wrong := other_mpi(program, asked.mpi):
+        if wrong := describe_other_mpi(program, asked.mpi):
             raise Unfit("another MPI", wrong)
         # The ranks are not pinned: the system places them, as in the runs of the program's users.
         asked = replace(asked, cpus=(), environment=variables, folder=None)
@@ -149,7 +149,7 @@ class Application:
         """Runs the program as often as the sampling asks."""
         pace = Looks(self.looking, self.machine)
         first = pace.read()
-        before, spent = processor_accounts.read_accounts(), processor_accounts.ours()
+        before, spent = processor_accounts.read_accounts(), processor_accounts.measure_own_seconds()
         runs: list[Run] = []
         outputs: list[Said] = []
         paces: list[Reading] = []
@@ -159,14 +159,14 @@ class Application:
             runs.append(run)
             outputs.append(self._read_output(run, command, environment, spoiled))
             paces.append(pace.read())
-        account = processor_accounts.between(
+        account = processor_accounts.make_accounts(
             before,
             processor_accounts.read_accounts(),
-            processor_accounts.ours() - spent,
+            processor_accounts.measure_own_seconds() - spent,
             time.monotonic() - start,
             len(self.machine.cpus),
         )
-        return answer(
+        return make_record(
             self.description,
             runs,
             outputs,
@@ -218,7 +218,7 @@ class Application:
             return Run(
                 at=begin - start,
                 seconds=seconds,
-                processor_seconds=processor_accounts.used(usage),
+                processor_seconds=processor_accounts.cpu_time(usage),
                 faults=usage.ru_minflt,
                 code=code,
                 text=text,

@@ -7,7 +7,7 @@ from pathlib import Path
 from steelyard.applications.foreign import formula
 from steelyard.applications.foreign.description import Description
 from steelyard.applications.foreign.description import Figure as Merit
-from steelyard.applications.foreign.measures import si
+from steelyard.applications.foreign.measures import convert_to_si
 from steelyard.measure.benchmarks.figures import against
 from steelyard.measure.published.printed_lines import draw_printed
 from steelyard.model import (
@@ -50,7 +50,7 @@ class Prepared:
     amounts: Mapping[str, float]  # of work, in SI
 
 
-def benchmark(described: Description, path: Path) -> Benchmark:
+def make_benchmark(described: Description, path: Path) -> Benchmark:
     """Returns the described program as a benchmark."""
     untried = (
         ""
@@ -65,13 +65,13 @@ def benchmark(described: Description, path: Path) -> Benchmark:
         caution=described.caution + untried,
         source=described.source,
         sources=(Source(str(path), described.parallel, foreign=True),),
-        axes=lambda machine, effort: (_axes(described, machine, effort),),
-        metrics=_metrics(described),
-        figures=lambda results, machine: _figures(described, results),
+        axes=lambda machine, effort: (_make_axes(described, machine, effort),),
+        metrics=_make_metrics(described),
+        figures=lambda results, machine: _make_table(described, results),
     )
 
 
-def prepared(described: Description, parameters: Parameters, machine: Machine) -> Prepared:
+def prepare_case(described: Description, parameters: Parameters, machine: Machine) -> Prepared:
     """Prepares a case. Unfit if a size is not divisible, the memory is too small, or a formula has no value."""
     values: dict[str, Scalar] = {
         "memory": machine.memory,
@@ -82,28 +82,28 @@ def prepared(described: Description, parameters: Parameters, machine: Machine) -
     }
     try:
         for name, text in described.values.items():
-            values[name] = formula.value(text, values)
+            values[name] = formula.evaluate(text, values)
         for rule in described.divisible:
             _expect_divisible(rule.size, rule.by, values)
         if described.memory:
             _expect_room(described, values, machine)
         return Prepared(
-            tuple(formula.filled(word, values) for word in described.command),
-            {name: formula.filled(text, values) for name, text in described.environment.items()},
-            {name: formula.filled(text, values) for name, text in described.files.items()},
-            {f.name: formula.value(f.amount, values) * _factor(f.unit) for f in described.figures if f.amount},
+            tuple(formula.fill_in(word, values) for word in described.command),
+            {name: formula.fill_in(text, values) for name, text in described.environment.items()},
+            {name: formula.fill_in(text, values) for name, text in described.files.items()},
+            {f.name: formula.evaluate(f.amount, values) * _convert_unit(f.unit) for f in described.figures if f.amount},
         )
     except ValueError as error:
         raise Unfit("formula", f"Steelyard cannot write the input of {described.name}: {error}.") from None
 
 
-def _factor(unit: str) -> float:
-    measure = si(unit)
+def _convert_unit(unit: str) -> float:
+    measure = convert_to_si(unit)
     return measure[1] if measure else 1.0
 
 
 def _expect_divisible(size: str, by: str, values: Mapping[str, Scalar]) -> None:
-    whole, part = formula.value(size, values), formula.value(by, values)
+    whole, part = formula.evaluate(size, values), formula.evaluate(by, values)
     if part <= 0 or whole % part:
         raise Unfit(
             "indivisible",
@@ -112,7 +112,7 @@ def _expect_divisible(size: str, by: str, values: Mapping[str, Scalar]) -> None:
 
 
 def _expect_room(described: Description, values: Mapping[str, Scalar], machine: Machine) -> None:
-    needed = formula.value(described.memory, values)
+    needed = formula.evaluate(described.memory, values)
     room = MEMORY_SHARE * machine.memory
     if machine.memory and needed > room:
         raise Unfit(
@@ -123,7 +123,7 @@ def _expect_room(described: Description, values: Mapping[str, Scalar], machine: 
         )
 
 
-def _axes(described: Description, machine: Machine, effort: Effort) -> Axes:
+def _make_axes(described: Description, machine: Machine, effort: Effort) -> Axes:
     values: dict[str, tuple[Scalar, ...]] = {"kernel": (described.name,)}
     for name, axis in described.axes.items():
         values[name] = tuple(axis if isinstance(axis, list) else axis.get(effort.name) or next(iter(axis.values())))
@@ -135,14 +135,14 @@ def _axes(described: Description, machine: Machine, effort: Effort) -> Axes:
     return Axes(values, sampling=sampling, setup_seconds=0.5)
 
 
-def _metrics(described: Description) -> tuple[Metric, ...]:
+def _make_metrics(described: Description) -> tuple[Metric, ...]:
     title = "time that the program states" if described.time else "time from start to end"
     time = Metric("time", "s", "lower", title, lambda seconds, record: seconds)
-    return (*(_metric(f) for f in described.figures), time)
+    return (*(_make_metric(f) for f in described.figures), time)
 
 
-def _metric(figure: Merit) -> Metric:
-    measure = si(figure.unit)
+def _make_metric(figure: Merit) -> Metric:
+    measure = convert_to_si(figure.unit)
     assert measure  # the description was checked
 
     def of(seconds: float, record: Record) -> float | None:
@@ -153,9 +153,9 @@ def _metric(figure: Merit) -> Metric:
     return Metric(figure.name, measure[0], figure.better, figure.title, of)
 
 
-def _figures(described: Description, results: tuple[Result, ...]) -> tuple[Figure, ...]:
+def _make_table(described: Description, results: tuple[Result, ...]) -> tuple[Figure, ...]:
     """A table with one row for each case and one column for each figure of merit."""
-    metrics = _metrics(described)
+    metrics = _make_metrics(described)
     names = [n for n in ("ranks", "threads", *described.axes) if any(n in r.parameters for r in results)]
     names = list(dict.fromkeys(names))
     rows = tuple(

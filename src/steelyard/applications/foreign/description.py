@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from steelyard.applications.foreign import formula
-from steelyard.applications.foreign.measures import si
+from steelyard.applications.foreign.measures import convert_to_si
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Better
 from steelyard.model.settings_file import Place, SettingsFile, read_settings
@@ -165,7 +165,7 @@ def _list_mistakes(description: Description) -> Iterator[tuple[Place, str]]:
     if not 0 < description.seconds < 1e6:
         yield ("seconds",), f"'{description.seconds:g}' is not a valid duration of a run: expected seconds above 0"
     yield from _check_patterns(description)
-    yield from _axes(description)
+    yield from _list_axes(description)
     yield from _check_formulas(description)
     for table, name in [*(("files", n) for n in description.files), *(("copies", n) for n in description.copies)]:
         if Path(name).is_absolute() or ".." in Path(name).parts:
@@ -185,7 +185,7 @@ def _check_patterns(description: Description) -> Iterator[tuple[Place, str]]:
     for where, entry in entries:
         if not (isinstance(entry, Figure) and entry.amount):
             yield from _check_pattern((*where, "pattern"), entry.pattern, 1)
-        unit = si(entry.unit)
+        unit = convert_to_si(entry.unit)
         if unit is None or (isinstance(entry, Timed) and unit[0] != "s"):
             wanted = (
                 "a unit of time: s, ms, us, ns, min or h"
@@ -216,7 +216,7 @@ def _check_pattern(where: Place, pattern: str, groups: int) -> Iterator[tuple[Pl
         yield where, f"'{pattern}' has no group: put the part that matches the number into ( )"
 
 
-def _axes(description: Description) -> Iterator[tuple[Place, str]]:
+def _list_axes(description: Description) -> Iterator[tuple[Place, str]]:
     for name, axis in description.axes.items():
         if (
             not _NAME.fullmatch(name)
@@ -248,10 +248,10 @@ def _check_formulas(description: Description) -> Iterator[tuple[Place, str]]:
         formulas += [(("divisible", i, "size"), rule.size, available), (("divisible", i, "by"), rule.by, available)]
     texts = [(("files", n), t) for n, t in description.files.items()] + [(("command",), w) for w in description.command]
     texts += [(("environment", n), t) for n, t in description.environment.items()]
-    formulas += [(where, hole, available) for where, text in texts for hole in formula.holes(text)]
+    formulas += [(where, hole, available) for where, text in texts for hole in formula.list_formulas(text)]
     for where, text, names in formulas:
         try:
-            unknown = sorted(formula.names(text) - names)
+            unknown = sorted(formula.list_names(text) - names)
         except ValueError as error:
             yield where, str(error)
             continue

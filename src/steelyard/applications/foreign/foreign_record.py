@@ -24,12 +24,12 @@ class Run:
     errors: str
 
 
-def failed(reason: Unfit) -> dict[str, Any]:
+def make_failed_record(reason: Unfit) -> dict[str, Any]:
     """Returns the members of the record of a case that cannot be run."""
     return {"error": str(reason), "surroundings": {"details": {"failure": reason.kind}}}
 
 
-def answer(
+def make_record(
     description: Description,
     runs: list[Run],
     outputs: list[Said],
@@ -54,7 +54,7 @@ def answer(
     kinds = KINDS if pace[0] else ()
     columns |= {kind: [reading.get(kind) for reading in pace[1]] for kind in kinds}
     readings = {"pace": {"before": dict(pace[0]), "after": dict(pace[1][-1]), "waited": 0.0}} if pace[0] else {}
-    phases = processor_accounts.phases_of([output.phases for output in outputs])
+    phases = processor_accounts.sum_phases([output.phases for output in outputs])
     details: dict[str, Any] = {"failure": "wrong result"} if wrong else {}
     details |= {
         "figures": {f.name: [output.figures[f.name] for output in outputs] for f in description.figures if f.pattern}

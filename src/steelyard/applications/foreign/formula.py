@@ -15,7 +15,7 @@ HIGHEST = 64  # exponent
 Number = int | float
 
 
-def divisor(number: Number, most: Number) -> int:
+def find_divisor(number: Number, most: Number) -> int:
     """Returns the greatest divisor of a whole number that is at most `most`, for a grid of ranks."""
     whole = int(number)
     if not 1 <= whole <= 10_000_000:
@@ -29,7 +29,7 @@ FUNCTIONS: Mapping[str, Callable[..., Number]] = {
     "floor": math.floor,
     "sqrt": math.sqrt,
     "round": round,
-    "divisor": divisor,
+    "divisor": find_divisor,
 }
 _BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
@@ -42,47 +42,47 @@ _BINARY: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = {
 _HOLE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
-def names(formula: str) -> set[str]:
+def list_names(formula: str) -> set[str]:
     """Returns the names that a formula needs. ValueError if it is not a formula."""
-    tree = _tree(formula)
+    tree = _parse(formula)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
 
 
-def value(formula: str, variables: Mapping[str, Scalar]) -> Number:
+def evaluate(formula: str, variables: Mapping[str, Scalar]) -> Number:
     """Evaluates a formula. ValueError if it has no value."""
     try:
-        return _value(_tree(formula), variables)
+        return _evaluate_node(_parse(formula), variables)
     except (ArithmeticError, TypeError, RecursionError) as error:
         raise ValueError(f"'{formula}' cannot be evaluated: {error}") from None
 
 
-def filled(text: str, variables: Mapping[str, Scalar]) -> str:
+def fill_in(text: str, variables: Mapping[str, Scalar]) -> str:
     """Replaces each {{formula}} in a text by its value. A name may also stand for a word."""
 
     def one(hole: re.Match[str]) -> str:
         inside = hole[1].strip()
         if isinstance(word := variables.get(inside), str):
             return word
-        number = value(inside, variables)
+        number = evaluate(inside, variables)
         return str(int(number)) if number == int(number) else repr(float(number))
 
-    end = _last(text)
+    end = _find_last_end(text)
     return _HOLE.sub(one, text[:end]) + text[end:]
 
 
-def holes(text: str) -> list[str]:
+def list_formulas(text: str) -> list[str]:
     """Returns the formulas in a text."""
-    return [hole.strip() for hole in _HOLE.findall(text[: _last(text)])]
+    return [hole.strip() for hole in _HOLE.findall(text[: _find_last_end(text)])]
 
 
-def _last(text: str) -> int:
+def _find_last_end(text: str) -> int:
     """Returns where the last hole ends. Without this limit, each later {{ would be searched to the end of the text."""
     end = text.rfind("}}")
     return 0 if end < 0 else end + 2
 
 
-def _tree(formula: str) -> ast.expr:
+def _parse(formula: str) -> ast.expr:
     if len(formula) > LONGEST:
         raise ValueError(f"the formula has {len(formula)} characters: at most {LONGEST} are allowed")
     try:
@@ -110,21 +110,21 @@ def _expect(node: ast.AST, formula: str) -> None:
         )
 
 
-def _value(node: ast.expr, variables: Mapping[str, Scalar]) -> Number:
+def _evaluate_node(node: ast.expr, variables: Mapping[str, Scalar]) -> Number:
     match node:
         case ast.Constant(value=int() | float() as number):
             result: Number = number
         case ast.Name(id=name):
             result = _read_variable(name, variables)
         case ast.UnaryOp(op=op, operand=operand):
-            inner = _value(operand, variables)
+            inner = _evaluate_node(operand, variables)
             result = -inner if isinstance(op, ast.USub) else inner
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            result = _power(_value(left, variables), _value(right, variables))
+            result = _raise_to_power(_evaluate_node(left, variables), _evaluate_node(right, variables))
         case ast.BinOp(left=left, op=op, right=right):
-            result = _BINARY[type(op)](_value(left, variables), _value(right, variables))
+            result = _BINARY[type(op)](_evaluate_node(left, variables), _evaluate_node(right, variables))
         case ast.Call(func=ast.Name(id=name), args=given):
-            result = FUNCTIONS[name](*(_value(argument, variables) for argument in given))
+            result = FUNCTIONS[name](*(_evaluate_node(argument, variables) for argument in given))
         case _:
             raise ValueError(f"'{ast.unparse(node)}' is not allowed in a formula")
     if isinstance(result, complex) or not abs(result) <= GREATEST:
@@ -139,7 +139,7 @@ def _read_variable(name: str, variables: Mapping[str, Scalar]) -> Number:
     return number
 
 
-def _power(base: Number, exponent: Number) -> Number:
+def _raise_to_power(base: Number, exponent: Number) -> Number:
     if abs(exponent) > HIGHEST:
         raise ValueError(f"the exponent {exponent:g} is above the limit of {HIGHEST}")
     power: Number = base**exponent

@@ -12,10 +12,10 @@ from steelyard.system.starts import find_program
 _LIBRARY = re.compile(r"^[ \t]*(lib(?:mpi|mpich|mpi_usempif08|mpi_mpifh)\.so[.\d]*)[ \t]*=>[ \t]*(\S+)", re.MULTILINE)
 
 
-def other_mpi(program: str, mpi: Tool) -> str:
+def describe_other_mpi(program: str, mpi: Tool) -> str:
     """Returns an error sentence if the binary uses another MPI library than `mpi`; "" if it fits or is unknown."""
     library = _find_linked_mpi(program)
-    libraries = _wrapper_libraries(mpi.path)
+    libraries = _list_libraries(mpi.path)
     if library is None or not libraries:
         return ""
     name, path = library
@@ -39,7 +39,7 @@ def _find_linked_mpi(program: str) -> tuple[str, str] | None:
 
 
 @lru_cache
-def _wrapper_libraries(wrapper: str) -> frozenset[str]:
+def _list_libraries(wrapper: str) -> frozenset[str]:
     """Returns the library files that the compiler wrapper links."""
     words = _read_answer([wrapper, "-show"]).split()
     folders = [Path(w[2:]) for w in words if w.startswith("-L")]

@@ -6,7 +6,7 @@ _UNITS = ("s", "flop/s", "B/s", "update/s", "step/s", "J", "W", "B", "Hz")
 _OTHERS = {"1": ("1", 1.0), "min": ("s", 60.0), "h": ("s", 3600.0), "ns/day": ("s/s", 1e-9 / 86400)}
 
 
-def si(unit: str) -> tuple[str, float] | None:
+def convert_to_si(unit: str) -> tuple[str, float] | None:
     """Returns the SI unit and the factor from `unit` to it; None for an unknown unit."""
     if unit in _OTHERS:
         return _OTHERS[unit]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.applications.foreign.description import Check, Description, Timed
-from steelyard.applications.foreign.measures import si
+from steelyard.applications.foreign.measures import convert_to_si
 from steelyard.system.signals import TimeOver, time_limit
 
 LONGEST = 10.0  # seconds of a processor for all patterns of one output
@@ -73,12 +73,12 @@ def _read_seconds(what: str, timed: Timed, text: str) -> float:
 
 
 def _read_number(what: str, pattern: str, unit: str, text: str) -> float:
-    measure = si(unit)
+    measure = convert_to_si(unit)
     assert measure
-    return measure[1] * _value(what, pattern, text)
+    return measure[1] * _read_value(what, pattern, text)
 
 
-def _value(what: str, pattern: str, text: str) -> float:
+def _read_value(what: str, pattern: str, text: str) -> float:
     """Returns the number of the last match: when a program prints a value repeatedly, the last one is final."""
     matches = list(re.finditer(pattern, text, re.MULTILINE))
     if not matches:
@@ -98,7 +98,7 @@ def _check(check: Check, text: str, spoiled: bool) -> tuple[bool, str]:
     if check.reference is None and check.most is None and check.least is None:
         is_present = bool(re.search(check.pattern, text, re.MULTILINE)) != spoiled
         return is_present != check.absent, f"{check.title}: '{check.pattern}' was {'' if is_present else 'not '}found"
-    value = _value(f"checks '{check.title}'", check.pattern, text)
+    value = _read_value(f"checks '{check.title}'", check.pattern, text)
     value = 2 * abs(value) + 1e3 * (1 + abs(check.most or check.reference or 0)) if spoiled else value
     value = -value if spoiled and check.least is not None else value
     shown = f"{check.title}: {value:.8g}"

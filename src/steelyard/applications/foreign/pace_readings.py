@@ -34,14 +34,14 @@ class Looks:
         running = Program([str(self.program)], local.environment(self.machine))
         try:
             words = f"look={SECONDS:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}"
-            return slowest(running.ask(words, LIMIT).get("look", {}))
+            return summarise_slowest(running.ask(words, LIMIT).get("look", {}))
         except ProgramFailed:
             return {}
         finally:
             running.close()
 
 
-def slowest(look: Mapping[str, Any]) -> Reading:
+def summarise_slowest(look: Mapping[str, Any]) -> Reading:
     """Returns for each kind the median of the slowest processor: the longest access time, the lowest of the other kinds."""
     reading: dict[str, float | None] = {}
     for kind in KINDS:

@@ -24,17 +24,17 @@ def read_accounts() -> Accounts:
     return Accounts(read_ticks(), read_throttled(KernelFiles(Path("/"))))
 
 
-def used(usage: resource.struct_rusage) -> float:
+def cpu_time(usage: resource.struct_rusage) -> float:
     """Processor seconds of a program that ended, and of all descendants for which it waited."""
     return usage.ru_utime + usage.ru_stime
 
 
-def ours() -> float:
+def measure_own_seconds() -> float:
     """Processor seconds of this process and of the processes that it started and that ended: runs and pace readings."""
-    return used(resource.getrusage(resource.RUSAGE_SELF)) + used(resource.getrusage(resource.RUSAGE_CHILDREN))
+    return cpu_time(resource.getrusage(resource.RUSAGE_SELF)) + cpu_time(resource.getrusage(resource.RUSAGE_CHILDREN))
 
 
-def between(before: Accounts, after: Accounts, own: float, elapsed: float, processors: int) -> dict[str, object]:
+def make_accounts(before: Accounts, after: Accounts, own: float, elapsed: float, processors: int) -> dict[str, object]:
     """Returns the accounts as records hold them. `own`: processor seconds of the measured program and of Steelyard.
 
     They are of the whole machine, since the processors of a program that is not pinned are unknown.
@@ -42,15 +42,15 @@ def between(before: Accounts, after: Accounts, own: float, elapsed: float, proce
     first, last = before.ticks, after.ticks
     if first is None or last is None:
         return {"processor_seconds": {"elapsed": elapsed}, "cpus": list(range(processors))}
-    other = max(0.0, (_seconds(first.busy, last.busy) or 0.0) - own)
+    other = max(0.0, (_subtract(first.busy, last.busy) or 0.0) - own)
     stopped = None if before.throttled is None or after.throttled is None else after.throttled - before.throttled
     return {
         "processor_seconds": {
             "elapsed": elapsed,
             "own": own,
-            "steal": _seconds(first.steal, last.steal),
+            "steal": _subtract(first.steal, last.steal),
             "other": None,  # unknown on the processors of the program
-            "interrupts": _seconds(first.interrupts, last.interrupts),
+            "interrupts": _subtract(first.interrupts, last.interrupts),
             "processors": last.processors,
         },
         "machine_other": other / elapsed if elapsed > 0 else None,
@@ -60,11 +60,11 @@ def between(before: Accounts, after: Accounts, own: float, elapsed: float, proce
     }
 
 
-def _seconds(before: int | None, after: int | None) -> float | None:
+def _subtract(before: int | None, after: int | None) -> float | None:
     return None if after is None or before is None else max(0, after - before) / os.sysconf("SC_CLK_TCK")
 
 
-def phases_of(runs: list[Mapping[str, float]]) -> dict[str, float]:
+def sum_phases(runs: list[Mapping[str, float]]) -> dict[str, float]:
     """Sums the seconds of each phase over all runs."""
     sums: dict[str, float] = {}
     for run in runs:

@@ -78,7 +78,7 @@ class Page:
 
 def data(evaluation: Evaluation) -> Page | None:
     """Returns the page's data; None if the run has no results of applications."""
-    results, others = npb.of(evaluation.results), program_rows.program_rows(evaluation)
+    results, others = npb.select_results(evaluation.results), program_rows.list_programs(evaluation)
     if not results and not others:
         return None
     varying = [n for n in _RUN if len({r.parameters.get(n) for r in results if n in r.parameters}) > 1]
@@ -87,15 +87,15 @@ def data(evaluation: Evaluation) -> Page | None:
         if "ranks_per_node" not in varying and any("ranks_per_node" in r.parameters for r in results)
         else []
     )
-    cells = _cells(results, varying, evaluation)
+    cells = _make_cells(results, varying, evaluation)
     checked = tuple(_make_verified_row(r, c) for r, c in zip(results, cells, strict=True))
     wrong = [(v.named, v.why) for v in checked if not v.passed] + [(p.named, p.checked) for p in others if not p.passed]
-    drawn_phases, note, narrow = phase_bars.phases(results, cells)
+    drawn_phases, note, narrow = phase_bars.draw_phases(results, cells)
     return Page(
         alarm=tuple(wrong),
         programs=others,
-        speeds=tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
-        nominal=_nominal(results),
+        speeds=tuple(_make_speed(r, c) for r, c in zip(results, cells, strict=True)),
+        nominal=_format_classes(results),
         short=_note_short_runs(results),
         verified=tuple(v for v in checked if v.quantity),
         folded=_fold_results(results, cells),
@@ -106,14 +106,14 @@ def data(evaluation: Evaluation) -> Page | None:
     )
 
 
-def _cells(results: tuple[Result, ...], varying: list[str], evaluation: Evaluation) -> list[phase_bars.Cell]:
+def _make_cells(results: tuple[Result, ...], varying: list[str], evaluation: Evaluation) -> list[phase_bars.Cell]:
     """The runs in words. No two runs have the same words."""
-    cells = [_cell(r, varying, evaluation) for r in results]
+    cells = [_make_cell(r, varying, evaluation) for r in results]
     further = values.apart(results, [f"{c.benchmark} {c.letter} {c.model} {c.workers}" for c in cells])
     return [replace(c, model=", ".join(filter(None, (c.model, more)))) for c, more in zip(cells, further, strict=True)]
 
 
-def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_bars.Cell:
+def _make_cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_bars.Cell:
     rest = [phrase(n, result.parameters[n]) for n in varying if n in result.parameters]
     return phase_bars.Cell(
         benchmark=result.benchmark.removeprefix(applications.NPB).upper(),
@@ -129,8 +129,8 @@ def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_b
 # --------------------------------------------------------------------------- speeds
 
 
-def _nominal(results: tuple[Result, ...]) -> str:
-    shares = {r.benchmark.removeprefix(applications.NPB).upper(): npb.carried_out(r) for r in results}
+def _format_classes(results: tuple[Result, ...]) -> str:
+    shares = {r.benchmark.removeprefix(applications.NPB).upper(): npb.find_executed_share(r) for r in results}
     clauses = [
         f"{name} carries out {units.percent(share)} of the operations that NPB counts"
         for name, share in shares.items()
@@ -144,19 +144,19 @@ def _nominal(results: tuple[Result, ...]) -> str:
     )
 
 
-def _speed(result: Result, run: phase_bars.Cell) -> Speed:
+def _make_speed(result: Result, run: phase_bars.Cell) -> Speed:
     seconds = applications.seconds(result)
     time = "–" if seconds is None else units.quantity(seconds, "s")
     if why := _explain_no_speed(result):
         return Speed(run=run, time=time, total="", each="", interval="", why=why)
     total, each = (result.metrics.get(name) for name in ("rate", "rate_each"))
     low, high = (total.low, total.high) if total else (None, None)
-    between = "" if low is None or high is None else f"{_mega(low)} – {_mega(high)}"
+    between = "" if low is None or high is None else f"{_format_mega(low)} – {_format_mega(high)}"
     return Speed(
         run=run,
         time=time,
-        total=_mega(total.value if total else None),
-        each=_mega(each.value if each else None),
+        total=_format_mega(total.value if total else None),
+        each=_format_mega(each.value if each else None),
         interval=between,
         why="",
     )
@@ -171,7 +171,7 @@ def _explain_no_speed(result: Result) -> str:
     return "" if applications.large_enough(result) else TOO_SMALL
 
 
-def _mega(value: float | None) -> str:
+def _format_mega(value: float | None) -> str:
     return "–" if value is None else units.significant(value / MEGA, 4)
 
 
@@ -190,24 +190,24 @@ def _note_short_runs(results: tuple[Result, ...]) -> str:
 
 
 def _make_verified_row(result: Result, run: phase_bars.Cell) -> Verified:
-    quantities = npb.quantities(result)
+    quantities = npb.list_quantities(result)
     passed = applications.verified(result)
     # A failed run shows a failed quantity. Where nothing was computed, another one may have a greater error.
-    worst = npb.farthest([q for q in quantities if not q.passed] or quantities)
+    worst = npb.find_worst([q for q in quantities if not q.passed] or quantities)
     why = "" if passed else applications.checked(result)
     named = f"{run.benchmark}, {applications.describe_parameters(result)}"
     return Verified(
         run=run,
         named=named,
         quantity=worst.name if worst else "",
-        cells=_numbers(worst) if worst else (),
+        cells=_format(worst) if worst else (),
         count=len(quantities),
         passed=passed,
         why=why,
     )
 
 
-def _numbers(quantity: Quantity) -> tuple[str, ...]:
+def _format(quantity: Quantity) -> tuple[str, ...]:
     """Computed, published, relative error, allowed."""
     error = "no number" if quantity.error is None else "0" if quantity.error == 0 else f"{quantity.error:.1e}"
     allowed = f"{quantity.tolerance:.0e}" if quantity.tolerance else "exact"
@@ -224,10 +224,10 @@ def _fold_results(results: tuple[Result, ...], cells: list[phase_bars.Cell]) -> 
     for name in dict.fromkeys(c.benchmark for c in cells):
         rows, wrong = [], 0
         for result, run in zip(results, cells, strict=True):
-            for quantity in npb.quantities(result) if run.benchmark == name else ():
+            for quantity in npb.list_quantities(result) if run.benchmark == name else ():
                 verdict = "agrees" if quantity.passed else "DIFFERS"
                 wrong += not quantity.passed
-                rows.append((run.letter, run.model, str(run.workers), quantity.name, *_numbers(quantity), verdict))
+                rows.append((run.letter, run.model, str(run.workers), quantity.name, *_format(quantity), verdict))
         if rows:
             folded.append(Folded(name, tuple(rows), wrong))
     return tuple(folded)

@@ -26,7 +26,7 @@ class Cell:
     evidence: str
 
 
-def phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawing.Drawn, ...], str, bool]:
+def draw_phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawing.Drawn, ...], str, bool]:
     """Returns bars for each benchmark with timed phases, a sentence on runs not drawn, and whether all have few bars."""
     timed = [(r, c) for r, c in zip(results, cells, strict=True) if applications.phases(r) and applications.verified(r)]
     made, left, most = [], 0, 0
@@ -36,7 +36,7 @@ def phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawin
         shown = [(r, c) for r, c in of_name if applications.large_enough(r)] or of_name
         shown = shown[-MOST_DRAWN:]
         left, most = left + len(of_name) - len(shown), max(most, len(shown))
-        made.append(_bars(name, of_name, [c for _, c in shown]))
+        made.append(_draw_bars(name, of_name, [c for _, c in shown]))
     runs = "1 run" if left == 1 else f"{left} runs"
     return (
         tuple(made),
@@ -45,9 +45,9 @@ def phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawin
     )
 
 
-def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawing.Drawn:
+def _draw_bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawing.Drawn:
     """Draws the share of each phase in the time: one bar for each run of `bars`, the largest problem and most workers last."""
-    times = [(named(c, [c for _, c in runs]), applications.phases(r), c) for r, c in runs]
+    times = [(describe_cell(c, [c for _, c in runs]), applications.phases(r), c) for r, c in runs]
     names = list(dict.fromkeys(phase for _, phases, _ in times for phase in phases))
     shares = {
         (run, phase): doubtful_values.graded(s / sum(p.values()), c.level)
@@ -84,7 +84,7 @@ def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
     )
 
 
-def named(cell: Cell, among: list[Cell]) -> str:
+def describe_cell(cell: Cell, among: list[Cell]) -> str:
     """Returns 'A, MPI, 4 ranks' or '2 threads'; without the class if all runs have the same class."""
     parts = [cell.letter] if len({c.letter for c in among}) > 1 else []
     unit, _, rest = cell.model.partition(", ")

@@ -39,21 +39,21 @@ class Program:
         return ", ".join(filter(None, (self.part, self.problem, self.who)))
 
 
-def program_rows(evaluation: Evaluation) -> tuple[Program, ...]:
+def list_programs(evaluation: Evaluation) -> tuple[Program, ...]:
     """Rows of all applications except the NAS Parallel Benchmarks, which have a table with classes."""
     every = applications.select_programs(evaluation.results)
     others = [r for r in every if not r.benchmark.startswith(applications.NPB)]
     alike = {"mpi"} if len({r.parameters["mpi"] for r in others if "mpi" in r.parameters}) < 2 else set()
-    rows = [_program(r, evaluation, alike) for r in others]
+    rows = [_make_program(r, evaluation, alike) for r in others]
     further = values.apart(others, [row.named for row in rows])
     return tuple(
         replace(row, who=", ".join(filter(None, (row.who, more)))) for row, more in zip(rows, further, strict=True)
     )
 
 
-def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program:
+def _make_program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program:
     declared = evaluation.benchmarks.get(result.benchmark)
-    name, what = _merit(result, declared)
+    name, what = _find_merit(result, declared)
     problem = {name for name in result.parameters if name not in applications.WHO}
     return Program(
         title=declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
@@ -76,7 +76,7 @@ def _is_only(result: Result, evaluation: Evaluation) -> bool:
     return all(r.kernel == result.kernel for r in evaluation.results if r.benchmark == result.benchmark)
 
 
-def _merit(result: Result, declared: Benchmark | None) -> tuple[str, str]:
+def _find_merit(result: Result, declared: Benchmark | None) -> tuple[str, str]:
     """Returns name and title of the first declared metric that the result has, except the time; "" for none."""
     metrics = declared.metrics if declared else ()
     return next(((m.name, m.title) for m in metrics if m.name != "time" and m.name in result.metrics), ("", ""))

@@ -29,7 +29,7 @@ that of miniFE.
 from dataclasses import replace
 
 from steelyard.applications.benchmarks.application import npb
-from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import factors
+from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import list_factors
 from steelyard.measure.benchmarks.axes import with_openmp
 from steelyard.measure.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
@@ -60,7 +60,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         for kernel in ("program", "assembly", "solver"):
             steps: dict[str, tuple[Scalar, ...]] = {"iterations": (ITERATIONS,)} if kernel == "solver" else {}
             values = {"kernel": (kernel,), "model": (model,), "elements": fitting, **steps, **workers}
-            block = _block(kernel, values, machine, effort)
+            block = _make_block(kernel, values, machine, effort)
             blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
     return tuple(blocks)
 
@@ -69,21 +69,21 @@ def _is_cut(elements: int, ranks: int) -> bool:
     z = int(elements ** (1 / 3) + 1e-9)  # the edges as in problem.h
     y = int((elements / z) ** 0.5 + 1e-9)
     edges = (z, y, int(elements / z / y + 1e-9))
-    return any(all(2 * parts <= edge for parts, edge in zip(cut, edges, strict=True)) for cut in factors(ranks))
+    return any(all(2 * parts <= edge for parts, edge in zip(cut, edges, strict=True)) for cut in list_factors(ranks))
 
 
-def _block(kernel: str, values: dict[str, tuple[Scalar, ...]], machine: Machine, effort: Effort) -> Axes:
+def _make_block(kernel: str, values: dict[str, tuple[Scalar, ...]], machine: Machine, effort: Effort) -> Axes:
     def expected(point: Parameters) -> tuple[Sampling, float]:
-        return _expected(kernel, point, machine, effort)
+        return _estimate_start(kernel, point, machine, effort)
 
     bounds = {"elements": (64.0, 2.0**40), **({"iterations": (1.0, 1e5)} if kernel == "solver" else {})}
     return Axes(values, expected=expected, bounds=bounds, weak=None if kernel == "program" else "elements")
 
 
-def _expected(kernel: str, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
+def _estimate_start(kernel: str, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """Returns the sampling of a case and the seconds of set-up and independent check."""
     elements = float(point["elements"])
-    shared = min(npb.workers_in(point), npb.cores_of(machine))
+    shared = min(npb.count_threads(point), npb.count_cores(machine))
     whole = 2.7 * elements ** (1 / 3) * ITERATION + ASSEMBLY
     steps = float(point.get("iterations", 1))
     one = {"assembly": ASSEMBLY, "solver": steps * ITERATION}.get(kernel, whole)
@@ -129,7 +129,7 @@ metrics = (
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """Returns the peak of arithmetic or memory if all processors work; of memory only if no cache holds the matrix."""
-    if npb.workers(result) != len(machine.cpus) or machine.hosts:
+    if npb.count_workers(result) != len(machine.cpus) or machine.hosts:
         return None
     if metric == "bandwidth":
         last = max((c.level for c in machine.caches), default=0)
@@ -160,7 +160,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     )
     drawn = []
     for kernel, metric, words, unit, caption in plans:
-        lines = _lines(select(results, kernel=kernel), metric)
+        lines = _make_lines(select(results, kernel=kernel), metric)
         x, y = Axis("threads or ranks", log=True), Axis(words, unit, log=True)
         title = f"Finite elements: {kernel}"
         if lines:
@@ -168,7 +168,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     return tuple(drawn)
 
 
-def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
+def _make_lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     lines: list[Series] = []
     names = ("elements", "iterations", "threads", "wait_policy", "toolchain", "mpi", "ranks_per_node", "transport")
     for model, counted in (("threads", "threads"), ("openmp", "threads"), ("mpi", "ranks")):

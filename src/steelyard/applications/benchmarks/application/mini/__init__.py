@@ -43,7 +43,7 @@ class Code:
         return f"{self.element}-step/s"
 
 
-def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
+def make_axes(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     """Returns the function of the axes: a block for each model and each number of loaded cores per node."""
 
     def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -51,7 +51,7 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
         sizes = tuple(n for n in every if n * code.memory <= npb.MEMORY_SHARE * machine.memory) or every[:1]
 
         def expected(point: Parameters) -> tuple[Sampling, float]:
-            return _expected(code, point, machine, effort)
+            return _estimate_start(code, point, machine, effort)
 
         common: dict[str, tuple[Scalar, ...]] = {"kernel": (code.kernel,), code.size: sizes, "steps": (code.steps,)}
         blocks = []
@@ -65,16 +65,16 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     return axes
 
 
-def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
+def _estimate_start(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """Returns the sampling of a case and the seconds of set-up and check."""
     one = float(point[code.size]) * float(point.get("steps", code.steps)) / code.speed
-    seconds = one / min(npb.workers_in(point), npb.cores_of(machine))
+    seconds = one / min(npb.count_threads(point), npb.count_cores(machine))
     least, most = (3, 5) if effort.name == "quick" else (2, 30)
     wanted = max(0.2, 3 * seconds) if effort.name == "quick" else max(1.0, 2.5 * seconds)
     return Sampling(effort.sampling.width, wanted, least, most), code.around * one + code.around
 
 
-def metrics_of(code: Code) -> tuple[Metric, ...]:
+def make_metrics(code: Code) -> tuple[Metric, ...]:
     """Returns the speed of all, the speed of each thread or rank, the time, and the executed flop/s."""
 
     def rate(seconds: float, record: Record) -> float:
@@ -87,7 +87,7 @@ def metrics_of(code: Code) -> tuple[Metric, ...]:
             code.unit,
             "higher",
             "speed of each thread or rank",
-            lambda seconds, record: rate(seconds, record) / npb.workers(record),
+            lambda seconds, record: rate(seconds, record) / npb.count_workers(record),
         ),
         Metric("time", "s", "lower", "time of all steps", lambda seconds, record: seconds),
         Metric(
@@ -100,7 +100,7 @@ def metrics_of(code: Code) -> tuple[Metric, ...]:
     )
 
 
-def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
+def make_figures(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
     """Returns the function of the figures: speed of each thread or rank, and of all. Lines: model, size and load."""
     name = code.title.lower().replace(" ", "-")
 
@@ -111,7 +111,7 @@ def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figu
             kind="lines",
             x=Axis("threads or ranks", log=True),
             y=Axis("speed of each", code.unit),
-            series=_lines(code, results, "rate_each"),
+            series=_make_lines(code, results, "rate_each"),
             caption=f"If a line is level, the scaling is ideal. {code.falls}",
         )
         together = Figure(
@@ -120,7 +120,7 @@ def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figu
             kind="lines",
             x=Axis("threads or ranks", log=True),
             y=Axis("speed", code.unit, log=True),
-            series=_lines(code, results, "rate"),
+            series=_make_lines(code, results, "rate"),
             caption="Both axes are logarithmic. If a line stays as steep as at its start, the scaling is ideal.",
         )
         return of_each, together
@@ -128,7 +128,7 @@ def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figu
     return figures
 
 
-def _lines(code: Code, results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
+def _make_lines(code: Code, results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     series: list[Series] = []
     for model, words in MODELS.items():
         of_model = [r for r in results if r.parameters.get("model") == model]

@@ -29,13 +29,13 @@ momentum must stay the same. The forces on 32 particles must agree with sums ove
 """
 
 from steelyard.applications.benchmarks.application import mini, npb
-from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import usable
+from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import is_wide_enough
 
 parallel = mini.PARALLEL
 openmp = True
 demands = {
     "this number of particles does not fill a box of cells that the ranks can share": lambda p: (
-        p["particles"] % 4 == 0 and usable(p["particles"], p.get("ranks", 1))
+        p["particles"] % 4 == 0 and is_wide_enough(p["particles"], p.get("ranks", 1))
     ),
 }
 CODE = mini.Code(
@@ -49,13 +49,13 @@ CODE = mini.Code(
     memory=1200,  # with the particle's list and the images around it
     around=0.2,
     bounds={"temperature": (0.01, 5), "steps": (1, 1_000_000)},
-    usable=usable,
+    usable=is_wide_enough,
     further={"temperature": (0.72,)},
     rate="particles × steps per second",
     falls="A line falls if the blocks have a large surface, if some ranks wait for others, or if the clock is lower when all "
     "cores work.",
 )
-axes = mini.axes_of(CODE)
-metrics = mini.metrics_of(CODE)
+axes = mini.make_axes(CODE)
+metrics = mini.make_metrics(CODE)
 limit = npb.limit
-figures = mini.figures_of(CODE)
+figures = mini.make_figures(CODE)

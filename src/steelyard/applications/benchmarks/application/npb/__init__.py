@@ -34,16 +34,16 @@ class Code:
     grows: bool = False  # whether `scale` can multiply the size of a class, for weak scaling
 
 
-def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
+def make_axes(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     """Returns the function of the axes: a block for each model and each number of loaded cores per node."""
 
     def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         def expected(point: Parameters) -> tuple[Sampling, float]:
-            return _expected(code, point, machine, effort)
+            return _estimate_start(code, point, machine, effort)
 
         common: dict[str, tuple[Scalar, ...]] = {
             "kernel": (code.kernel,),
-            "class": _classes(code, machine, effort),
+            "class": _choose_classes(code, machine, effort),
             "phases": ("off",),
         }
         blocks = []
@@ -58,13 +58,13 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     return axes
 
 
-def demands_of(code: Code, cut: tuple[str, ...] = ("ranks",)) -> Demands:
+def make_demands(code: Code, cut: tuple[str, ...] = ("ranks",)) -> Demands:
     """Returns what the programs demand of the parameters that cut the grid of a class."""
     words = f"this number of {' or '.join(cut)} cannot divide the problem of the class"
     return {words: lambda p: all(code.usable(p[name], p["class"]) for name in cut if name in p)}
 
 
-def _classes(code: Code, machine: Machine, effort: Effort) -> tuple[str, ...]:
+def _choose_classes(code: Code, machine: Machine, effort: Effort) -> tuple[str, ...]:
     wanted = {"quick": (code.quick,), "standard": (code.usual,)}.get(
         effort.name, (code.usual, CLASSES[min(CLASSES.index(code.usual) + 1, len(CLASSES) - 1)])
     )
@@ -96,47 +96,47 @@ def _list_doublings_and_most(most: int) -> tuple[int, ...]:
     return tuple(sorted({*(1 << k for k in range(most.bit_length()) if 1 << k <= most), most}))
 
 
-def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
+def _estimate_start(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """Returns the sampling of a case and the seconds of set-up, NPB's untimed start and verification."""
     one = code.seconds.get(str(point["class"]), 1.0) * int(point.get("scale", 1))
-    run_seconds = one / min(workers_in(point), cores_of(machine))
+    run_seconds = one / min(count_threads(point), count_cores(machine))
     if effort.name == "quick":
         seconds = max(QUICK_SECONDS, QUICK_SAMPLES * run_seconds)
         return Sampling(effort.sampling.width, seconds, QUICK_SAMPLES, 5), 1.2 * run_seconds + 0.2
     return Sampling(effort.sampling.width, max(1.0, 2.5 * run_seconds), 2, 30), run_seconds + 0.2
 
 
-def cores_of(machine: Machine) -> int:
+def count_cores(machine: Machine) -> int:
     """Returns the number of processors of all hosts, which are taken for equal ones."""
     return max(1, len(machine.cpus)) * max(1, len(machine.hosts))
 
 
-def workers_in(point: Parameters) -> int:
+def count_threads(point: Parameters) -> int:
     """Returns the number of threads of all ranks that carry out a case."""
     return int(point.get("ranks", 1)) * int(point.get("threads", 1))
 
 
-def workers(record: Record | Result) -> int:
+def count_workers(record: Record | Result) -> int:
     """Returns the number of threads or ranks that carried out a case."""
-    return workers_in(record.parameters)
+    return count_threads(record.parameters)
 
 
-def large_enough(record: Record) -> bool:
+def is_long_enough(record: Record) -> bool:
     """Returns whether the class lasts long enough for a speed."""
     return record.parameters.get("class") not in TOO_SMALL
 
 
-def metrics_of(code: Code) -> tuple[Metric, ...]:
+def make_metrics(code: Code) -> tuple[Metric, ...]:
     """Returns NPB's total speed, the speed of each thread or rank, the time, and flop/s if they are counted."""
 
     def rate(seconds: float, record: Record) -> float | None:
-        return record.work["operations"] / seconds if large_enough(record) else None
+        return record.work["operations"] / seconds if is_long_enough(record) else None
 
     def each(seconds: float, record: Record) -> float | None:
-        return record.work["operations"] / seconds / workers(record) if large_enough(record) else None
+        return record.work["operations"] / seconds / count_workers(record) if is_long_enough(record) else None
 
     def flops(seconds: float, record: Record) -> float | None:
-        return record.work["flops"] / seconds if large_enough(record) and record.work.get("flops") else None
+        return record.work["flops"] / seconds if is_long_enough(record) and record.work.get("flops") else None
 
     return (
         Metric("rate", code.unit, "higher", "speed by NPB's count of operations", rate),
@@ -148,18 +148,18 @@ def metrics_of(code: Code) -> tuple[Metric, ...]:
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """Returns the peak of arithmetic if all processors of one machine work."""
-    if metric != "flops" or workers(result) != len(machine.cpus) or machine.hosts:
+    if metric != "flops" or count_workers(result) != len(machine.cpus) or machine.hosts:
         return None
     return machine.limits.get("flops")
 
 
-def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
+def make_figures(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
     """Returns the function of the figures: speed of each thread or rank, and of all. Lines: model and load of the nodes."""
     title = f"NPB {code.kernel.upper()}"
 
     def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
         measured = tuple(r for r in results if "rate" in r.metrics)  # classes that are too small have no speed
-        parts = _parts(measured)
+        parts = _split_by_figure(measured)
         figures_of_each = [_draw_each_worker(code, f"{title}{words}", name, part) for name, words, part in parts]
         # The last part holds every model.
         return (*figures_of_each, _draw_all_workers(code, f"{title}{parts[-1][1]}", parts[-1][2])) if measured else ()
@@ -167,7 +167,7 @@ def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figu
     return figures
 
 
-def _parts(results: tuple[Result, ...]) -> list[tuple[str, str, tuple[Result, ...]]]:
+def _split_by_figure(results: tuple[Result, ...]) -> list[tuple[str, str, tuple[Result, ...]]]:
     """Returns (name, words, results) for each figure: one for all results.
 
     If several models ran with several loads of the nodes: one for each such model, then one for all models on full nodes.
@@ -204,7 +204,7 @@ def _draw_each_worker(code: Code, title: str, name: str, results: tuple[Result, 
         kind="lines",
         x=Axis(over, log=True),
         y=Axis(f"speed of each {one}", code.unit),
-        series=_lines(results, "rate_each"),
+        series=_make_lines(results, "rate_each"),
         caption="If a line is level, the scaling is ideal. A line falls if the threads or ranks share a resource "
         f"such as the memory or a network.{nodes}{_name_counted(code)}",
     )
@@ -218,7 +218,7 @@ def _draw_all_workers(code: Code, title: str, results: tuple[Result, ...]) -> Fi
         kind="lines",
         x=Axis(_title_counts(results), log=True),
         y=Axis("speed", code.unit, log=True),
-        series=_lines(results, "rate"),
+        series=_make_lines(results, "rate"),
         caption="Both axes are logarithmic. If a line stays as steep as at its start, the scaling is ideal. The "
         "speed uses NPB's count of operations. Compare it with the Mop/s of other systems, not with "
         f"flop/s.{_name_counted(code)}",
@@ -235,7 +235,7 @@ def _title_counts(results: tuple[Result, ...]) -> str:
     return "threads or ranks" if len(parallel) > 1 else "ranks" if True in parallel else "threads"
 
 
-def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
+def _make_lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     """Returns a line for each model and each combination of the other differing parameters, which name the line."""
     measured = [r for r in results if metric in r.metrics]
     varying = [n for n in ("class", "toolchain") if len({r.parameters.get(n) for r in measured}) > 1]

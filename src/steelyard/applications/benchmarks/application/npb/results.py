@@ -27,31 +27,31 @@ class Quantity:
         return self.error is not None and self.error <= self.tolerance
 
 
-def of(results: Iterable[Result]) -> tuple[Result, ...]:
+def select_results(results: Iterable[Result]) -> tuple[Result, ...]:
     """Returns the results of the NAS Parallel Benchmarks, as `of_all` selects them."""
     return select_programs(r for r in results if r.benchmark.startswith(NPB))
 
 
-def carried_out(result: Result) -> float | None:
+def find_executed_share(result: Result) -> float | None:
     """Returns the executed share of NPB's operations if it is below `FEW`, by a better algorithm; else None."""
     work = next((r.work for r in result.attempts if r.work.get("operations") and r.work.get("flops")), None)
     share = work["flops"] / work["operations"] if work else 1.0
     return share if share < FEW and result.kernel in FLOATING else None
 
 
-def quantities(result: Result) -> tuple[Quantity, ...]:
+def list_quantities(result: Result) -> tuple[Quantity, ...]:
     """Returns each verified quantity once, from the launch with its greatest error."""
     worst: dict[str, Quantity] = {}
     for record in result.attempts:
         for quantity in _read_verification_quantities(record):
-            if quantity.name not in worst or _size(quantity) > _size(worst[quantity.name]):
+            if quantity.name not in worst or _rate_error(quantity) > _rate_error(worst[quantity.name]):
                 worst[quantity.name] = quantity
     return tuple(worst.values())
 
 
-def farthest(quantities: Iterable[Quantity]) -> Quantity | None:
+def find_worst(quantities: Iterable[Quantity]) -> Quantity | None:
     """Returns the quantity with the greatest error; None if there is no quantity."""
-    return max(quantities, key=_size, default=None)
+    return max(quantities, key=_rate_error, default=None)
 
 
 def _read_verification_quantities(record: Attempted) -> list[Quantity]:
@@ -70,5 +70,5 @@ def _read_verification_quantities(record: Attempted) -> list[Quantity]:
     return quantities
 
 
-def _size(quantity: Quantity) -> float:
+def _rate_error(quantity: Quantity) -> float:
     return math.inf if quantity.error is None else quantity.error

@@ -40,8 +40,8 @@ CODE = npb.Code(
     usual="A",
     grows=True,
 )
-axes = npb.axes_of(CODE)
-demands = npb.demands_of(CODE)
-metrics = npb.metrics_of(CODE)
+axes = npb.make_axes(CODE)
+demands = npb.make_demands(CODE)
+metrics = npb.make_metrics(CODE)
 limit = npb.limit
-figures = npb.figures_of(CODE)
+figures = npb.make_figures(CODE)

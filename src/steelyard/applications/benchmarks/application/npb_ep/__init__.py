@@ -35,7 +35,7 @@ CODE = npb.Code(
     grows=True,
 )
 unread = ("page_size", "memory_policy")
-axes = npb.axes_of(CODE)
-metrics = npb.metrics_of(CODE)
+axes = npb.make_axes(CODE)
+metrics = npb.make_metrics(CODE)
 limit = npb.limit
-figures = npb.figures_of(CODE)
+figures = npb.make_figures(CODE)

@@ -33,7 +33,7 @@ from steelyard.statistics.results.applications import PARALLEL
 MOST = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80, "D": 203}  # blocks in x or y: each needs two of the inner points
 
 
-def _usable(blocks: int, size: str) -> bool:
+def _fits_grid(blocks: int, size: str) -> bool:
     return any(blocks % across == 0 and blocks // across <= MOST[size] for across in range(1, MOST[size] + 1))
 
 
@@ -49,11 +49,11 @@ CODE = npb.Code(
     counted="LU: the Mop/s use NPB's count of operations. Our program carries out only 35 to 36 % of them (714 flops "
     "for each point and step), because its algorithm is better. For this reason alone, it appears nearly three "
     "times as fast as NPB's own program.",
-    usable=_usable,
+    usable=_fits_grid,
     grows=True,
 )
-axes = npb.axes_of(CODE)
-demands = npb.demands_of(CODE, ("ranks", "threads"))
-metrics = npb.metrics_of(CODE)
+axes = npb.make_axes(CODE)
+demands = npb.make_demands(CODE, ("ranks", "threads"))
+metrics = npb.make_metrics(CODE)
 limit = npb.limit
-figures = npb.figures_of(CODE)
+figures = npb.make_figures(CODE)

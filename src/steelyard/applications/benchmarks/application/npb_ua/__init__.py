@@ -36,7 +36,7 @@ CODE = npb.Code(
     usual="A",
     unit="point/s",
 )
-axes = npb.axes_of(CODE)
-metrics = npb.metrics_of(CODE)
+axes = npb.make_axes(CODE)
+metrics = npb.make_metrics(CODE)
 limit = npb.limit
-figures = npb.figures_of(CODE)
+figures = npb.make_figures(CODE)

@@ -31,14 +31,14 @@ parallel = mini.PARALLEL
 openmp = True
 
 
-def usable(points: int, ranks: int) -> bool:
+def has_a_plane_each(points: int, ranks: int) -> bool:
     """Returns whether each rank has a plane of the grid."""
     return ranks <= 1 << -(-(points.bit_length() - 1) // 3)
 
 
 demands = {
-    "each rank needs a plane of the grid": lambda p: usable(p["points"], p.get("ranks", 1)),
-    "steps must be at most half of the planes": lambda p: usable(p["points"], 2 * p["steps"]),
+    "each rank needs a plane of the grid": lambda p: has_a_plane_each(p["points"], p.get("ranks", 1)),
+    "steps must be at most half of the planes": lambda p: has_a_plane_each(p["points"], 2 * p["steps"]),
 }
 CODE = mini.Code(
     title="Turbulence",
@@ -51,11 +51,11 @@ CODE = mini.Code(
     memory=300,
     around=0.1,
     bounds={"points": (2.0**15, 2.0**40), "steps": (1, 1e6)},
-    usable=usable,
+    usable=has_a_plane_each,
     rate="grid points × steps per second",
     falls="A line falls if the threads or ranks share the memory bandwidth, or if the all-to-all exchange takes more time.",
 )
-axes = mini.axes_of(CODE)
-metrics = mini.metrics_of(CODE)
+axes = mini.make_axes(CODE)
+metrics = mini.make_metrics(CODE)
 limit = npb.limit
-figures = mini.figures_of(CODE)
+figures = mini.make_figures(CODE)
