@@ -54,7 +54,7 @@ def main() -> int:
 
 def measure(machine: Machine, mpi: Tool, rounds: int, samples: int, patience: float) -> None:
     """Both in turn on that MPI, and its table."""
-    library = tracing.tracer(machine, mpi)
+    library = tracing.compile_tracer(machine, mpi)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = folder / "calls"

@@ -45,7 +45,7 @@ with watched:
     from steelyard.power import buffer, message, topics
     from steelyard.power.command_line import time_ranges
     from steelyard.power.stores._packing import packed, unpacked
-    from steelyard.whatif import load_scenario, read_scenario, section_points
+    from steelyard.whatif import list_points, load_scenario, read_scenario
 
 REFUSALS = (SteelyardError, message.Refused, output.Unmatched)
 LONGEST = 4096  # bytes of a text
@@ -113,13 +113,13 @@ def application_toml(data: bytes) -> None:
 )
 def scenario_toml(data: bytes) -> None:
     with file(data, "scenario.toml") as path:
-        section_points(read_scenario(load_scenario(path), ["network=L=1us"]), path.parent)
+        list_points(read_scenario(load_scenario(path), ["network=L=1us"]), path.parent)
 
 
 @reader("nodes=15,switches=36,uplink=20Gbit/s,hop=100ns", 'nodes = 4\nuplink = "1GB/s"\n')
 def tree_toml(data: bytes) -> None:
     with file(data, "tree.toml") as path:
-        section_points(read_scenario(None, ["network.latency=1us", f"tree={path}"]), path.parent)
+        list_points(read_scenario(None, ["network.latency=1us", f"tree={path}"]), path.parent)
 
 
 @reader(
@@ -128,14 +128,14 @@ def tree_toml(data: bytes) -> None:
 def whatif_words(data: bytes) -> None:
     def read(table: str) -> Callable[[str], object]:
         settings = ["network.latency=1us"]
-        return lambda text: section_points(read_scenario(None, [*settings, f"{table}={text}"]), Path("no-runs"))
+        return lambda text: list_points(read_scenario(None, [*settings, f"{table}={text}"]), Path("no-runs"))
 
     each(data, *map(read, ("network.within", "loss", "noise", "core", "places", "region", "affected")))
 
 
 @reader("floor(sqrt(memory / 8)) ** 2 % n", "divisor(12, 5) + min(1, 2.5e3)")
 def formulas(data: bytes) -> None:
-    each(data, lambda t: formula.value(t, {"memory": 1 << 30, "n": 7}), formula.names)
+    each(data, lambda t: formula.evaluate(t, {"memory": 1 << 30, "n": 7}), formula.list_names)
 
 
 @reader("now-1h", "2026-11-22T14:00:00Z", "1763820000.5", "1h30m", "64MiB", "10ms")

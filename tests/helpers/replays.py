@@ -55,7 +55,7 @@ def sets(*settings: str) -> tuple[str, ...]:
 
 def points(*settings: str) -> tuple[whatif.Point, ...]:
     """The points of a scenario that these values of --set make, such as "network=L=1us"."""
-    (section,) = whatif.section_points(whatif.read_scenario(None, settings), Path("no-runs")).values()
+    (section,) = whatif.list_points(whatif.read_scenario(None, settings), Path("no-runs")).values()
     return section
 
 
@@ -65,7 +65,7 @@ def answered(
     """An answer about one network, at one speed of the cores; of losses eight draws."""
     conditions = points(f"network={network}", f"core={core}", *([f"loss={loss}"] if loss else []))
     asked = whatif.Question(conditions, repeats=8)
-    with engine.engine(trace, this_machine(), 1e9) as running:
+    with engine.start(trace, this_machine(), 1e9) as running:
         return whatif.answer(running, asked), asked, running.trace
 
 

@@ -17,7 +17,7 @@ from steelyard.measure.build.toolchain import compiler_flags
 from steelyard.measure.machine.tools import mpi_flags
 from steelyard.model import Machine, Tool
 from steelyard.whatif import question, tracing
-from steelyard.whatif.engine import Engine, Part, engine
+from steelyard.whatif.engine import Engine, Part, start
 from steelyard.whatif.network import Network, Protocol
 from steelyard.whatif.perturbation import MSS, Loss
 from steelyard.whatif.question import PS, Point, Question
@@ -129,8 +129,8 @@ def _network(latency: float) -> Network:
 
 
 def _mean(asked: Engine, point: Point, repeats: int) -> float:
-    ((_, line),) = question.lines(Question((point,), repeats, mode="event"))
+    ((_, line),) = question.group_points(Question((point,), repeats, mode="event"))
     return statistics.fmean(time / PS for time in asked.ask(line)["time"])
 
 
-replay = functools.partial(engine, flops=1e9, part=REGION)
+replay = functools.partial(start, flops=1e9, part=REGION)

@@ -17,7 +17,7 @@ from steelyard.whatif.engine import Traced
 from steelyard.whatif.factors import factors
 from steelyard.whatif.network import IDEAL, Network, Protocol
 from steelyard.whatif.prediction_page import sweep_figures
-from steelyard.whatif.prediction_part import Part, table
+from steelyard.whatif.prediction_part import Part, make_table
 from traces import by_hand, rank_file, record
 
 
@@ -38,7 +38,7 @@ def test_a_tenth_less_of_a_cost_saves_a_tenth_of_its_part(tmp_path: Path) -> Non
 def test_a_network_without_rendezvous_is_compared_with_an_ideal_one(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 10000", "send 1 0 1000"], ["recv 0 0 1000"]])
     measured = Network(across=(Protocol(L=10e-6),), eager=IDEAL.eager, name="a run")
-    with engine.engine(trace, this_machine(), 1e9) as asked:
+    with engine.start(trace, this_machine(), 1e9) as asked:
         found = whatif.answer(asked, question.Question((question.Point(network=measured),)))
     assert found.shares is not None
     assert found.shares.transfer == pytest.approx(0.5)
@@ -51,7 +51,7 @@ def test_a_cost_that_something_else_hides_stops_to_matter(tmp_path: Path) -> Non
     latency = next(s for s in found.sensitivities if s.name == "latency")
     assert latency.enough == 0.3
     assert latency.most == pytest.approx(0.6)
-    assert any("reduce it to 30 %" in sentence for sentence in sentences.sentences(found))
+    assert any("reduce it to 30 %" in sentence for sentence in sentences.describe_answer(found))
 
 
 def test_pops_factors_of_ranks_with_unequal_work(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_pops_factors_of_ranks_with_unequal_work(tmp_path: Path) -> None:
     assert found.shares.parallel == pytest.approx(25 / 60)
     assert found.account is not None
     assert found.account.waiting == (pytest.approx(0), pytest.approx(40e-6))
-    assert "The main loss is the transfer of messages" in sentences.sentences(found)[1]
+    assert "The main loss is the transfer of messages" in sentences.describe_answer(found)[1]
     # It is on rank 0 until the message, and on rank 1 after it.
     assert found.path is not None
     assert (found.path.computing, found.path.network) == (pytest.approx(40e-6), pytest.approx(20e-6))
@@ -115,10 +115,10 @@ def test_a_trace_without_measured_time_or_computing_has_no_factors(tmp_path: Pat
 @pytest.mark.parametrize("settings", ["loss=probability=1%,rto=5ms", "noise=period=10ms,duration=1ms", "core=1"])
 def test_a_replay_that_takes_no_time_has_no_gains(tmp_path: Path, settings: str) -> None:
     asked = whatif.Question(points("network=latency=0,overhead=0,gap=0,time_per_byte=0", settings), repeats=8)
-    with engine.engine(ti(tmp_path, [["compute 0"]] * 2), this_machine(), 1e9) as running:
+    with engine.start(ti(tmp_path, [["compute 0"]] * 2), this_machine(), 1e9) as running:
         made = whatif.answer(running, asked)
     assert [p.time for p in made.predictions] == [0.0]
-    assert not any("saves 1" in line or "less time." in line for line in sentences.sentences(made))
+    assert not any("saves 1" in line or "less time." in line for line in sentences.describe_answer(made))
 
 
 def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> None:
@@ -129,27 +129,27 @@ def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> N
 
 def test_cores_as_traced_have_the_same_noise_and_equal_values_are_one_point(tmp_path: Path) -> None:
     noise = ("network=L=2us", "noise=period=10ms,duration=1ms")
-    with engine.engine(ti(tmp_path, stencil(2, 50, 100_000, 1000)), this_machine(), 1e9) as running:
+    with engine.start(ti(tmp_path, stencil(2, 50, 100_000, 1000)), this_machine(), 1e9) as running:
         found = whatif.answer(running, whatif.Question(points(*noise, "core=2:2"), repeats=8))
         traced = whatif.answer(running, whatif.Question(points(*noise), repeats=8))
     assert [p.time for p in found.as_traced] == [p.time for p in traced.predictions]
-    assert table(found, 4)[1][0][-1] == f"× {found.predictions[0].time / traced.predictions[0].time:.4g}"
+    assert make_table(found, 4)[1][0][-1] == f"× {found.predictions[0].time / traced.predictions[0].time:.4g}"
 
 
 def test_the_main_loss_does_not_name_a_cause_of_unequal_ranks(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 30000", "send 1 0 1"], ["compute 10000", "recv 0 0 1"]]), "L=0")
-    text = " ".join(sentences.sentences(found))
+    text = " ".join(sentences.describe_answer(found))
     assert "The main loss is the load balance: some ranks compute longer than others." in text
     assert "imbalance" not in text
 
 
 def test_each_setting_is_compared_with_the_time_without_it_alone(tmp_path: Path) -> None:
     settings = ("network=L=2us", "core=2", "loss=probability=1%,rto=5ms", "noise=period=10ms,duration=1ms")
-    with engine.engine(ti(tmp_path, stencil(2, 50, 100_000, 1000)), this_machine(), 1e9) as running:
+    with engine.start(ti(tmp_path, stencil(2, 50, 100_000, 1000)), this_machine(), 1e9) as running:
         found = whatif.answer(running, whatif.Question(points(*settings), repeats=16))
         alone = whatif.answer(running, whatif.Question(points(settings[0], settings[1], settings[3]), repeats=16))
     (time,), (base,) = ([p.time for p in of] for of in (found.predictions, alone.predictions))
-    told = list(sentences.sentences(found))
+    told = list(sentences.describe_answer(found))
     cores, loss, noise = (
         next(line for line in told if line.startswith(f"With {word}")) for word in ("cores", "1 %", "inter")
     )
@@ -180,7 +180,7 @@ def test_a_traced_run_that_took_longer_is_the_base_of_the_gains(tmp_path: Path) 
         ),
         comparable=True,
     )
-    *_, base, largest, cores = [line for line in sentences.sentences(found) if "10 % less latency" not in line]
+    *_, base, largest, cores = [line for line in sentences.describe_answer(found) if "10 % less latency" not in line]
     assert base == "The gains below are shares of the traced time (1.000 s)."
     assert largest.startswith(
         "The largest gain is here: without what the replay leaves out (losses, noise, waits, the tracer)"
@@ -192,11 +192,11 @@ def test_a_traced_run_that_took_longer_is_the_base_of_the_gains(tmp_path: Path) 
 def test_noise_has_a_line_for_each_probability_and_a_sentence_on_its_slope(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(2, 100, 100_000, 1000))
     found, ranks = _asked(trace, noises="probability=0.01:0.1,duration=10us:20us:40us")
-    (figure,) = sweep_figures.sweep(found, ranks, "sweep")
+    (figure,) = sweep_figures.draw_sweep(found, ranks, "sweep")
     assert [s.name for s in figure.series[:2]] == ["before 1 % of the computations", "before 10 % of the computations"]
     assert [s.x for s in figure.series[:2]] == [pytest.approx((0.1, 0.2, 0.4))] * 2  # of a phase of 100 µs
     for probability in (1, 10):
-        (line,) = [t for t in sentences.sentences(found) if f"before {probability} % of the computations" in t]
+        (line,) = [t for t in sentences.describe_answer(found) if f"before {probability} % of the computations" in t]
         assert line.startswith("The time grows linearly with the length of interruptions before")
         most = next(p for p in found.predictions if p.point.noise.probability == probability / 100)
         slope = (most.time - found.undisturbed[0].time) / most.point.noise.duration * 1e-3
@@ -206,12 +206,12 @@ def test_noise_has_a_line_for_each_probability_and_a_sentence_on_its_slope(tmp_p
 
 def test_a_condition_in_words_has_lines_of_its_own(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(2, 20, 100_000, 1000))
-    with engine.engine(trace, this_machine(), 1e9) as running:
+    with engine.start(trace, this_machine(), 1e9) as running:
         asked = points("network=L=20us", "loss=probability=0.1%:1%,rto=5ms,backoff=on:off")
         found = whatif.answer(running, whatif.Question(asked, repeats=4))
-    (figure,) = sweep_figures.sweep(found, 4, "sweep")
+    (figure,) = sweep_figures.draw_sweep(found, 4, "sweep")
     assert [len(s.x) for s in figure.series[:2]] == [2, 2]
-    told = [line for line in sentences.sentences(found) if line.startswith("With 1 % loss")]
+    told = [line for line in sentences.describe_answer(found) if line.startswith("With 1 % loss")]
     assert len(told) == 2
     assert all("(TCP " in line for line in told)
 
@@ -219,7 +219,7 @@ def test_a_condition_in_words_has_lines_of_its_own(tmp_path: Path) -> None:
 def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms:1s")
-    made = prediction_page.page([Part(asked, found, {})], about, "cg")
+    made = prediction_page.make_page([Part(asked, found, {})], about, "cg")
     (section,) = made.sections
     sweep, *lines = section.figures
     assert [f.anchor for f in lines] == ["part-1-timelines", "part-1-sent"]
@@ -272,8 +272,8 @@ def test_few_times_of_a_cost_say_the_same_as_all_of_them(bends: list[tuple[float
     base = question.Point(network=Network(across=(Protocol(L=1.0),)))
     few: list[int] = []
     (time,) = _times(bends, [])([base])
-    some = sensitivity.sensitivities(base, time, _times(bends, few), whole=False)[0]
-    whole = sensitivity.sensitivities(base, time, _times(bends, []))[0]
+    some = sensitivity.measure_gains(base, time, _times(bends, few), whole=False)[0]
+    whole = sensitivity.measure_gains(base, time, _times(bends, []))[0]
     assert (some.tenth, some.most) == (whole.tenth, whole.most)
     assert some.enough == whole.enough or whole.tenth < sensitivity.MATTERS
     assert len(few) <= rounds
@@ -283,14 +283,14 @@ def _asked(trace: Path, losses: str = "", noises: str = "", affected: Sequence[f
     """An answer about a sweep, and the number of ranks."""
     settings = ["network=L=20us", f"affected={':'.join(map(str, affected))}"]
     settings += [f"loss={losses}"] * bool(losses) + [f"noise={noises}"] * bool(noises)
-    with engine.engine(trace, this_machine(), 1e9) as running:
+    with engine.start(trace, this_machine(), 1e9) as running:
         return whatif.answer(running, whatif.Question(points(*settings), repeats=16)), running.trace.ranks
 
 
 def test_losses_are_drawn_over_affected_ranks_and_probability(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(2, 20, 100_000, 1000))
     found, ranks = _asked(trace, "probability=0.01%:1%,rto=5ms:200ms", affected=(0.25, 0.5, 1))
-    over, by_ranks = sweep_figures.sweep(found, ranks, "sweep")
+    over, by_ranks = sweep_figures.draw_sweep(found, ranks, "sweep")
     assert (over.x.title, by_ranks.x.title) == ("probability of loss", "affected ranks")
     assert [s.name for s in over.series] == [s.name for s in by_ranks.series] == ["RTO 5.00 ms", "RTO 200 ms"]
     assert [s.x for s in over.series] == [(1e-4, 1e-2)] * 2
@@ -309,7 +309,7 @@ def test_noise_is_a_map_of_its_length_and_period(tmp_path: Path) -> None:
     # All are interrupted at once, and compute for 100 periods: each takes its share of the time, and no more.
     trace = ti(tmp_path, [["compute 1000000000"]] * 2)
     found, ranks = _asked(trace, noises="period=1ms:10ms,duration=100us:500us,together=on")
-    first, lines = sweep_figures.sweep(found, ranks, "sweep")
+    first, lines = sweep_figures.draw_sweep(found, ranks, "sweep")
     assert first.kind == "heat"
     assert (first.columns, first.rows) == (pytest.approx([100e-6, 500e-6]), pytest.approx([1e-3, 1e-2]))
     expected = [[1 / 0.9, 2.0], [1 / 0.99, 1 / 0.95]]
@@ -321,7 +321,7 @@ def test_the_probability_from_which_a_loss_costs_a_tenth_is_named(tmp_path: Path
     # 100 ms of computing: an RTO of 1 ms is 1 % of it, one of 1 s ten times it.
     rounds = ["compute 1000000", "send 1 0 1", "recv 1 0 1"], ["compute 1000000", "recv 0 0 1", "send 0 0 1"]
     found, ranks = _asked(ti(tmp_path, [actions * 100 for actions in rounds]), "probability=0.1%:10%,rto=1ms:1s")
-    lines = slowdowns.sentences(found, ranks)
+    lines = slowdowns.describe_slowdowns(found, ranks)
     short, long = (line for line in lines if line.startswith("With a smallest time-out of"))
     assert short.startswith(
         "With a smallest time-out of 1.00 ms, the time grows by more than 10 % from a loss of 10 % on"
@@ -333,19 +333,22 @@ def test_one_lossy_rank_of_independent_pairs_costs_a_tenth(tmp_path: Path) -> No
     rounds = ["compute 1000000", "send {} 0 1", "recv {} 0 1"], ["compute 1000000", "recv {} 0 1", "send {} 0 1"]
     ranks = [[action.format(rank ^ 1) for action in rounds[rank % 2] * 100] for rank in range(4)]
     found, count = _asked(ti(tmp_path, ranks), "probability=10%,rto=1s", affected=(0.25, 0.5, 1))
-    (line,) = [line for line in slowdowns.sentences(found, count) if "some of the ranks" in line]
+    (line,) = [line for line in slowdowns.describe_slowdowns(found, count) if "some of the ranks" in line]
     assert line.startswith(
         "If some of the ranks have a loss of 10 % with a smallest time-out of 1.00 s, the time grows by more than 10 % from "
         "1 rank "
     )
     found, count = _asked(ti(tmp_path, ranks), "probability=0.01%,rto=1us", affected=(0.25, 0.5, 1))
-    (line,) = [line for line in slowdowns.sentences(found, count) if "some of the ranks" in line]
+    (line,) = [line for line in slowdowns.describe_slowdowns(found, count) if "some of the ranks" in line]
     assert "less than 10 %, even with 4 ranks" in line
 
 
 def test_the_rank_with_the_most_to_compute_is_named(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 10000"], ["compute 30000"], ["compute 20000"]]), "L=1us")
-    assert "Rank 1 computes longest: 30.0 µs, 50 % longer than the mean of all ranks." in sentences.sentences(found)
+    assert "Rank 1 computes longest: 30.0 µs, 50 % longer than the mean of all ranks." in sentences.describe_answer(
+        found
+    )
     assert any(
-        line.startswith("The largest gain is here: 10 % less time to compute") for line in sentences.sentences(found)
+        line.startswith("The largest gain is here: 10 % less time to compute")
+        for line in sentences.describe_answer(found)
     )

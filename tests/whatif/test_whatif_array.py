@@ -33,14 +33,14 @@ def asked(repeats: int) -> question.Question:
 @pytest.mark.parametrize("tasks", [1, 3, pytest.param(7, marks=pytest.mark.long)])
 def test_all_tasks_together_answer_what_one_engine_does(tmp_path: Path, tasks: int) -> None:
     trace, one = ti(tmp_path, stencil(4, 10, 100_000, 2_000)), asked(8)
-    lines = tuple(line for _, line in question.lines(one))
+    lines = tuple(line for _, line in question.group_points(one))
     assert len(lines) > 7
     batch_tasks.lay_out(tmp_path, batch_tasks.Work(str(trace), 1e9, engine.WHOLE, lines, tasks))
     for task in range(tasks):
         batch_tasks.answer_share(tmp_path, task)
-    found = batch_tasks.gather(tmp_path, "1", tasks, slurms(), lambda done, of: None)
+    found = batch_tasks.collect(tmp_path, "1", tasks, slurms(), lambda done, of: None)
     assert set(found) == set(lines)
-    with engine.engine(trace, this_machine(), 1e9) as running:
+    with engine.start(trace, this_machine(), 1e9) as running:
         here = whatif.answer(running, one)
         running.know(found)
         there = whatif.answer(running, one)
@@ -52,10 +52,10 @@ def test_all_tasks_together_answer_what_one_engine_does(tmp_path: Path, tasks: i
 def test_a_task_replays_the_same_part_of_the_trace(tmp_path: Path) -> None:
     ranks = [record(24, 100, 0, folded(1)), record(24, 5000, 0, folded(0)), record(1, 7000, 0), FINALIZE]
     trace = by_hand(tmp_path / "trace", [rank_file(0, 1, ranks)])
-    (line,) = (text for _, text in question.lines(question.Question(points("network=L=1us"))))
+    (line,) = (text for _, text in question.group_points(question.Question(points("network=L=1us"))))
     batch_tasks.lay_out(tmp_path, batch_tasks.Work(str(trace), 1e9, engine.Part(regions=(1, 1)), (line,), 1))
     batch_tasks.answer_share(tmp_path, 0)
-    found = batch_tasks.gather(tmp_path, "1", 1, slurms(), lambda done, of: None)
+    found = batch_tasks.collect(tmp_path, "1", 1, slurms(), lambda done, of: None)
     assert found[line]["time"] == [5_000_000]
 
 

@@ -172,7 +172,7 @@ def test_a_trace_that_is_none_gets_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_run_gives_the_network_that_it_measured() -> None:
-    found = whatif.network_from_results(trains(), "cluster")
+    found = whatif.read_network(trains(), "cluster")
     first, second = found.across
     assert found.name == "cluster"
     assert first.first == 0 < found.eager < second.first
@@ -192,19 +192,19 @@ def test_a_run_gives_the_network_of_each_place_that_it_measured() -> None:
         return [protocols and round(protocols[0].L * 1e6, 1) for protocols in each]
 
     places = {"other_node": 9e-6, "other_socket": 3e-6, "same_memory_node": 2e-6, "same_cache": 1e-6}
-    all_of = latencies(whatif.network_from_results(measured(**places), "cluster"))
+    all_of = latencies(whatif.read_network(measured(**places), "cluster"))
     assert all_of == sorted(all_of, reverse=True)  # type: ignore[type-var]
     assert len(set(all_of)) == 4
     across, within, *_ = all_of
     del places["other_socket"]  # then the farthest that there is stands for two ranks of a node
-    assert latencies(whatif.network_from_results(measured(**places), "cluster")) == [across, all_of[2], None, all_of[3]]
-    assert latencies(whatif.network_from_results(measured(other_node=9e-6, same_cache=1e-6), "x")) == [
+    assert latencies(whatif.read_network(measured(**places), "cluster")) == [across, all_of[2], None, all_of[3]]
+    assert latencies(whatif.read_network(measured(other_node=9e-6, same_cache=1e-6), "x")) == [
         across,
         all_of[3],
         None,
         None,
     ]
-    alone = latencies(whatif.network_from_results(measured(other_socket=3e-6, same_cache=1e-6), "one node"))
+    alone = latencies(whatif.read_network(measured(other_socket=3e-6, same_cache=1e-6), "one node"))
     assert alone == [within, None, None, all_of[3]]
 
 
@@ -226,7 +226,7 @@ def test_ranks_of_a_node_pay_for_the_place_in_which_they_lie(tmp_path: Path) -> 
 
 def test_a_run_without_that_benchmark_says_how_to_measure_it() -> None:
     with pytest.raises(UsageError, match=r"steelyard run --only network\.model"):
-        whatif.network_from_results((), "laptop")
+        whatif.read_network((), "laptop")
 
 
 @pytest.mark.parametrize(
@@ -234,13 +234,13 @@ def test_a_run_without_that_benchmark_says_how_to_measure_it() -> None:
     [("6ns/B", 6e-9), ("0.08 ns/B", 8e-11), ("12.5GB/s", 8e-11), ("100Gbit/s", 8e-11), ("1 MB/s", 1e-6)],
 )
 def test_a_rate_is_a_time_for_each_byte(text: str, value: float) -> None:
-    assert wording.time_per_byte(text) == pytest.approx(value)
+    assert wording.parse_time_per_byte(text) == pytest.approx(value)
 
 
 @given(st.floats(0, 1e6), st.sampled_from(["ns", "us", "µs", "ms", "s"]))
 def test_times_are_read_as_they_are_written(number: float, unit: str) -> None:
     factor = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
-    assert wording.time(f"{number!r}{unit}") == pytest.approx(number * factor)
+    assert wording.parse_time(f"{number!r}{unit}") == pytest.approx(number * factor)
 
 
 @given(st.text(max_size=30))
@@ -270,7 +270,7 @@ def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path:
 
 
 def test_points_with_the_same_operations_share_a_line_of_the_engine() -> None:
-    lines = list(question.lines(question.Question(points("network=S=10:20,L=1us:2us"))))
+    lines = list(question.group_points(question.Question(points("network=S=10:20,L=1us:2us"))))
     assert [len(part.points) for part, _ in lines] == [2, 2]
     assert "eager=10 " in lines[0][1]
     assert network.IDEAL.eager > 1 << 40

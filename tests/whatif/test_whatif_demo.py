@@ -58,7 +58,7 @@ def test_every_mpi_of_this_machine_traces_the_demo(here: Machine, tmp_path: Path
     assert here.mpis
     for place, own in enumerate((*here.mpis, mpi("mpich", here))):
         made = demo.trace(tmp_path / f"demo-{place}", replace(here, mpis=(own,)))
-        assert (made.code, made.ranks) == (0, demo.ranks_for(here))
+        assert (made.code, made.ranks) == (0, demo.choose_ranks(here))
         assert not (tmp_path / f"demo-{place}.found").exists()
 
 
@@ -96,7 +96,7 @@ def test_a_program_that_went_wrong_is_not_replayed(tmp_path: Path) -> None:
 
 def test_the_demo_with_two_ranks_has_no_section_on_some_ranks(tmp_path: Path) -> None:
     def sections(ranks: int) -> dict[str, tuple[whatif.Point, ...]]:
-        return whatif.section_points(whatif.read_scenario(demo.scenario(ranks, []), []), tmp_path)
+        return whatif.list_points(whatif.read_scenario(demo.make_scenario(ranks, []), []), tmp_path)
 
     assert list(sections(2)) == ["Lost packets", "Noise of the system"]
     assert sorted({p.affected for p in sections(4)[demo.SOME_RANKS]}) == [0.25, 0.5, 0.75, 1.0]

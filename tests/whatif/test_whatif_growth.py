@@ -30,7 +30,7 @@ def _ring(folder: Path, both_ways: bool) -> Path:
 
 def _answer(folder: Path, *settings: str, both_ways: bool = True, repeats: int = 4) -> whatif.Answer:
     asked = whatif.Question(points(f"network={RING}", *settings), repeats, 1)
-    with engine.engine(_ring(folder, both_ways), this_machine(), 1e9) as running:
+    with engine.start(_ring(folder, both_ways), this_machine(), 1e9) as running:
         return whatif.answer(running, asked)
 
 
@@ -44,7 +44,7 @@ def test_one_node_pays_and_all_pay(tmp_path: Path) -> None:
     for p, base in _pairs(answer):
         assert p.time / base == pytest.approx((base + STEPS * p.point.loss.rto) / base, rel=0.01)
         assert (p.low, p.high) == pytest.approx((p.time, p.time))
-    *lines, second = growth.sentences(answer, RANKS)
+    *lines, second = growth.describe_growth(answer, RANKS)
     straight = "1 ms of time-out adds 100 ms (all points lie on this line)."
     assert sorted(lines) == [
         f"The time grows linearly with the time-out (affected {share} %): {straight}" for share in ("100", "6.25")
@@ -57,7 +57,7 @@ def test_one_node_pays_and_all_pay(tmp_path: Path) -> None:
 
 def test_a_share_that_is_no_rank_hides_no_sentence(tmp_path: Path) -> None:
     answer = _answer(tmp_path, *ALL_LATE, "loss.rto=5ms", f"affected=0.01:{1 / RANKS}:1")
-    told = list(growth.sentences(answer, RANKS))
+    told = list(growth.describe_growth(answer, RANKS))
     assert any(
         sentence.startswith("One affected rank adds 100 % of the time that all 16 ranks add") for sentence in told
     )
@@ -137,7 +137,7 @@ def test_the_time_grows_linearly_with_the_probability_of_noise(tmp_path: Path) -
         tmp_path, [["compute 1000000", f"isend {1 - r} 0 8", f"irecv {1 - r} 0 8", "waitall"] * 100 for r in (0, 1)]
     )
     asked = whatif.Question(points(f"network={RING}", "noise=probability=0.1%:0.2%:0.4%,duration=1ms"), 1024, 1)
-    with engine.engine(trace, this_machine(), 1e9) as running:
-        told = [line for line in growth.sentences(whatif.answer(running, asked), 2) if "probability" in line]
+    with engine.start(trace, this_machine(), 1e9) as running:
+        told = [line for line in growth.describe_growth(whatif.answer(running, asked), 2) if "probability" in line]
     assert told[0].startswith("The time grows linearly with the probability of interruptions of 1.00 ms: 0.1 % of ")
     assert float(told[0].split(" adds ")[1].removeprefix("about ").split()[0]) == pytest.approx(200, rel=0.05)  # µs

@@ -25,7 +25,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def place(trace: Path) -> Path:
-    found = kept.cache_path(trace, program())
+    found = kept.find_entry(trace, program())
     assert found
     return found
 
@@ -90,7 +90,7 @@ def test_entries_that_others_can_write_are_not_used(trace: Path) -> None:
     place(trace).symlink_to(trace)
     assert replayed(trace) == first
     place(trace).parent.chmod(0o777)
-    assert kept.cache_path(trace, program()) is None
+    assert kept.find_entry(trace, program()) is None
 
 
 def test_a_text_that_is_refused_is_not_kept(trace: Path) -> None:
@@ -107,9 +107,9 @@ def test_a_list_of_files_is_not_kept(trace: Path) -> None:
 
 
 def test_short_texts_and_folders_are_not_kept(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kept.cache_path(trace.parent, program()) is None
+    assert kept.find_entry(trace.parent, program()) is None
     monkeypatch.setattr(kept, "LEAST", 1 << 20)
-    assert kept.cache_path(trace, program()) is None
+    assert kept.find_entry(trace, program()) is None
 
 
 def test_the_entry_that_was_used_longest_ago_is_removed(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

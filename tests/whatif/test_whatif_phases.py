@@ -10,7 +10,7 @@ from steelyard import whatif
 from steelyard.model.units import quantity
 from steelyard.show.report import maps
 from steelyard.whatif import engine, phases
-from steelyard.whatif.prediction_page.phase_map import phase_map
+from steelyard.whatif.prediction_page.phase_map import draw_phases
 from traces import FINALIZE, by_hand, folded, rank_file, record
 
 ASKED = f"{Parameters().word()} phases=yes"
@@ -22,7 +22,7 @@ def _of(trace: Path) -> phases.Phases:
 
 def _lines(trace: Path) -> list[str]:
     found, *_ = answered(trace, "L=1us")
-    return list(phases.sentences(found.phases, 4, found.traced))
+    return list(phases.describe_phases(found.phases, 4, found.traced))
 
 
 def test_each_phase_is_counted_in_its_bin(tmp_path: Path) -> None:
@@ -108,9 +108,9 @@ def test_outliers_whose_waits_are_removed_explain_no_others(tmp_path: Path) -> N
     trace = by_hand(tmp_path / "x", files)
     for without, count, cause in ((False, "4 of 200", "interference"), (True, "1 of 200", "imbalance")):
         part = engine.Part(without_waits=without)
-        with engine.engine(trace, this_machine(), 1e9, part) as running:
+        with engine.start(trace, this_machine(), 1e9, part) as running:
             found = whatif.answer(running, whatif.Question(points("network=L=1us")), detail="words")
-        told = list(phases.sentences(found.phases, 4, found.traced))
+        told = list(phases.describe_phases(found.phases, 4, found.traced))
         assert count in told[0]
         assert told[2].startswith(f"The cause is {cause}")
         assert ("3 of the 4 outliers" in told[2]) is not without
@@ -143,7 +143,7 @@ def test_phases_of_two_lengths_are_two_clusters_with_figures_of_their_own(tmp_pa
     found = _of(_planted(tmp_path, 50, short=True))
     assert [(c.count, c.outliers) for c in found.clusters] == [(320, 0), (320, 13)]
     assert [c.typical for c in found.clusters] == pytest.approx([5e-3, 272.5e-3], rel=0.01)
-    overview, *figures = phase_map(found)
+    overview, *figures = draw_phases(found)
     assert [figure.title for figure in figures] == [
         f"Computing phases of about {quantity(c.typical, 's')}, by rank and length" for c in found.clusters
     ]
@@ -179,9 +179,9 @@ def test_waits_that_are_left_out_are_a_share_of_the_time_with_them(tmp_path: Pat
     # Each rank computes 2 of its 10 ms: the waits are four times what is left.
     calls = [record(20, 10_000_000, 0, 8_000_000), FINALIZE]
     trace = by_hand(tmp_path / "x", [rank_file(rank, 4, calls) for rank in range(4)])
-    with engine.engine(trace, this_machine(), 1e9, engine.part({"waits": "removed"})) as running:
+    with engine.start(trace, this_machine(), 1e9, engine.part({"waits": "removed"})) as running:
         found = whatif.answer(running, whatif.Question(points("network=L=1us")))
-    told = " ".join(phases.sentences(found.phases, 4, found.traced))
+    told = " ".join(phases.describe_phases(found.phases, 4, found.traced))
     assert "waited 32.0 ms for a processor. This is 80.0 % of their time between calls of MPI (40.0 ms)" in told
     assert told.endswith("The replay leaves these waits out.")
 
@@ -206,7 +206,7 @@ def test_a_trace_without_waits_does_not_say_why(tmp_path: Path) -> None:
 
 def test_only_powers_of_ten_of_many_columns_have_a_label(tmp_path: Path) -> None:
     found = _of(ti(tmp_path, [["compute 101", "send 1 0 1", "compute 2000000"], ["recv 0 0 1"]]))
-    (figure,) = phase_map(found)
+    (figure,) = draw_phases(found)
     axis = maps.heat(figure)["layout"]["xaxis"]
     assert len(figure.columns) == 44
     assert axis["ticktext"] == ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms"]
@@ -215,9 +215,9 @@ def test_only_powers_of_ten_of_many_columns_have_a_label(tmp_path: Path) -> None
 
 def test_the_map_has_a_cell_for_each_bin_and_none_without_phases(tmp_path: Path) -> None:
     found = _of(ti(tmp_path, [["compute 1100", "send 1 0 1"], ["recv 0 0 1", "compute 2100"]]))
-    (figure,) = phase_map(found)
+    (figure,) = draw_phases(found)
     assert (figure.rows, figure.z) == ((0.0, 1.0), ((1.0, None, None, None), (None, None, None, 1.0)))
     assert maps.heat(figure)["layout"]["xaxis"]["tickvals"] == [0, 1, 2, 3]
     nothing = _of(ti(tmp_path, [["send 1 0 1"], ["recv 0 0 1"]]))
-    assert phase_map(nothing) == []
-    assert list(phases.sentences(nothing, 2, False)) == []
+    assert draw_phases(nothing) == []
+    assert list(phases.describe_phases(nothing, 2, False)) == []

@@ -40,7 +40,7 @@ def rows(*words: str) -> list[dict[str, Any]]:
 def read(text: str, folder: Path, *settings: str) -> dict[str, tuple[whatif.Point, ...]]:
     path = folder / "cluster.toml"
     path.write_text(text, encoding="utf-8")
-    return whatif.section_points(whatif.read_scenario(whatif.load_scenario(path), settings), folder)
+    return whatif.list_points(whatif.read_scenario(whatif.load_scenario(path), settings), folder)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ SCENARIOS = st.fixed_dictionaries(
 def test_a_scenario_that_is_written_in_full_is_read_as_the_same(content: dict[str, Any]) -> None:
     def read(content: dict[str, Any]) -> tuple[whatif.Point, dict[str, Any]]:
         asked = whatif.read_scenario(SettingsFile(Path("a.json"), content, ""), [])
-        ((point,),) = whatif.section_points(asked, Path("no-runs")).values()
+        ((point,),) = whatif.list_points(asked, Path("no-runs")).values()
         return point, dict(asked.whole)
 
     point, whole = read(content)
@@ -247,13 +247,13 @@ def test_a_scenario_that_is_written_in_full_is_read_as_the_same(content: dict[st
 def test_any_content_is_read_or_refused_in_a_sentence(content: Any) -> None:
     try:
         asked = whatif.read_scenario(SettingsFile(Path("a.json"), content, ""), ["network.latency=1us"])
-        whatif.section_points(asked, Path("no-runs"))
+        whatif.list_points(asked, Path("no-runs"))
     except UsageError as error:
         assert error.shown()
 
 
 def test_names_for_completion_are_keys_of_the_schema() -> None:
-    names = list(scenario.setting_names())
+    names = list(scenario.list_setting_names())
     assert {"mode=", "network=", "network.latency=", "core.rank."} <= set(names)
     for name in names:
         if name.endswith("="):

@@ -8,7 +8,7 @@ import pytest
 
 from replays import points
 from steelyard.whatif import Answer, Prediction, slowdowns
-from steelyard.whatif.answer import interval
+from steelyard.whatif.answer import estimate_interval
 
 BASE = 0.1  # s, undisturbed
 
@@ -19,7 +19,7 @@ def asked(loss: str, draws: dict[tuple[float, float], Sequence[float]]) -> Answe
     found = []
     for point in sweep:
         times = tuple(BASE * x for x in draws[point.loss.probability, point.loss.rto])
-        low, high = interval(times, point.loss.rto)
+        low, high = estimate_interval(times, point.loss.rto)
         mean = statistics.fmean(times)
         found.append(Prediction(point=point, time=mean, low=low, high=high, times=times, seconds=0.0))
     undisturbed = tuple(
@@ -44,7 +44,7 @@ def said(loss: str, **draws: Sequence[float]) -> list[str]:
     named = {
         (float(name[1:].split("_")[0]) / 1000, float(name.split("_")[1]) / 1000): times for name, times in draws.items()
     }
-    return list(slowdowns.sentences(asked(loss, named), 4))
+    return list(slowdowns.describe_slowdowns(asked(loss, named), 4))
 
 
 ALL_LATE = [1.3, 1.4, 1.5, 1.4] * 16
@@ -94,7 +94,7 @@ def test_draws_without_a_loss_do_not_prove_that_losses_are_free() -> None:
 @pytest.mark.parametrize("late", [0, 1, 3, 20, 64])
 def test_no_interval_begins_below_the_least_draw(late: int) -> None:
     times = [1.0] * (64 - late) + [5.0] * late
-    low, high = interval(times, 4.0)
+    low, high = estimate_interval(times, 4.0)
     assert 1.0 <= low <= statistics.fmean(times) <= high
     assert high > statistics.fmean(times) or late == 64
 
@@ -105,7 +105,7 @@ def test_an_interval_holds_the_mean_where_delays_are_rare(share: float) -> None:
     source = random.Random(7)
     mean, held = 1 + 4 * share, 0
     for _ in range(300):
-        low, high = interval([5.0 if source.random() < share else 1.0 for _ in range(64)], 4.0)
+        low, high = estimate_interval([5.0 if source.random() < share else 1.0 for _ in range(64)], 4.0)
         held += low <= mean <= high
     assert held >= 270
 

@@ -35,7 +35,7 @@ def test_a_table_is_replayed_and_exported_as_the_trace(trace: Path, tmp_path: Pa
     cli.run_words(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "table")])
     answers = []
     for path in (trace, tmp_path / "table"):
-        with engine.engine(path, this_machine(), 1e9) as running:
+        with engine.start(path, this_machine(), 1e9) as running:
             answers.append((running.trace.messages, running.ask(P.word())["time"]))
         cli.run_words(["export", str(path), "--format", "goal", "-o", f"{path}.goal"])
     assert answers[0] == answers[1]

@@ -7,7 +7,7 @@ import pytest
 from replays import Parameters, asked, points, stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.whatif import engine, timelines
-from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
+from steelyard.whatif.prediction_page.timeline_figures import draw_timelines
 
 P = Parameters(L=20_000_000, o=5_000_000)
 
@@ -18,7 +18,7 @@ def _points(losses: str = "", noises: str = "", network: str = "L=20us") -> tupl
 
 
 def _found(trace: Path, points: tuple[whatif.Point, ...]) -> timelines.Timelines:
-    with engine.engine(trace, this_machine(), 1e9) as running:
+    with engine.start(trace, this_machine(), 1e9) as running:
         found = whatif.answer(running, whatif.Question(points, repeats=8)).timelines
     assert found is not None
     return found
@@ -58,7 +58,7 @@ def test_both_are_drawn_over_the_same_time(tmp_path: Path) -> None:
     # Interrupted for half of the time, all at once: twice as long, and nobody waits.
     found = _found(ti(tmp_path, [["compute 1000000000"]] * 2), _points(noises="period=1ms,duration=500us,together=on"))
     assert found.disturbed.time / found.undisturbed.time == pytest.approx(2, rel=1e-3)
-    first, sent = timeline_figures(found, "x", ())
+    first, sent = draw_timelines(found, "x", ())
     assert first.rows == ("0 undisturbed", "1 undisturbed", "", "0 disturbed", "1 disturbed")
     half = [None if z is None else round(z, 6) for z in first.z[0]]
     assert half[:49] == [0] * 49
@@ -76,7 +76,7 @@ def test_lost_messages_are_longer_on_their_way(tmp_path: Path) -> None:
     late = sum(count for at, count in enumerate(found.disturbed.sent) if timelines.edge(at) > 3e-3)
     assert 1 <= late <= 25
     assert found.disturbed.time - found.undisturbed.time == pytest.approx(late * 5e-3, rel=0.2)
-    _, sent = timeline_figures(found, "x", ())
+    _, sent = draw_timelines(found, "x", ())
     assert sent.series[0].y == (1.0,)
     assert sum(y for y in sent.series[1].y if y) == pytest.approx(1)
 

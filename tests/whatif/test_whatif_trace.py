@@ -325,7 +325,7 @@ def test_a_program_that_loads_its_mpi_late_is_traced_or_says_what_it_needs(
 
 
 def test_a_process_without_mpi_loads_none_with_the_tracer(own: Tool, here: Machine) -> None:
-    library = tracing.tracer(here, own)
+    library = tracing.compile_tracer(here, own)
     environment = {"LD_PRELOAD": str(library), "LD_BIND_NOW": "1"}
     done = subprocess.run(["/bin/cat", "/proc/self/maps"], env=environment, check=True, capture_output=True, text=True)
     assert library.name in done.stdout

@@ -8,7 +8,7 @@ import pytest
 from replays import points, this_machine
 from steelyard import whatif
 from steelyard.whatif import engine, printed_prediction, traced_run
-from steelyard.whatif.prediction_page.timeline_figures import traced_figures
+from steelyard.whatif.prediction_page.timeline_figures import draw_traced_run
 from steelyard.whatif.prediction_part import Part
 from steelyard.whatif.traced_run import TracedRun
 from traces import FINALIZE, by_hand, folded, rank_file, record
@@ -31,7 +31,7 @@ def _trace(folder: Path) -> Path:
 
 def _read(folder: Path, *settings: str) -> TracedRun:
     (point, *_) = asked = points("network=L=1us", *settings)
-    with engine.engine(_trace(folder), this_machine(), 1e9) as running:
+    with engine.start(_trace(folder), this_machine(), 1e9) as running:
         found = traced_run.read_traced_run(running, whatif.Question(asked), point.undisturbed)
     assert found is not None
     return found
@@ -52,9 +52,9 @@ def test_ranks_compute_as_long_as_in_the_trace(tmp_path: Path) -> None:
     run = _read(tmp_path / "x")
     for row in run.traced.computing:
         assert sum(row) / len(row) * run.traced.time == pytest.approx(STEPS * COMPUTE * 1e-9, rel=1e-6)
-    (line,) = traced_run.sentences(run)
+    (line,) = traced_run.describe_sends(run)
     assert "0.0 % of the 40 calls took longer than 200 ms" in line
-    timeline, durations = traced_figures(run)
+    timeline, durations = draw_traced_run(run)
     assert timeline.rows == ("0 traced", "1 traced", "", "0 replayed", "1 replayed")
     assert sum(y or 0 for y in durations.series[0].y) == pytest.approx(1.0)
 
@@ -64,7 +64,7 @@ def test_the_screen_compares_the_traced_run_with_its_replay_once(
     tmp_path: Path, read: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = whatif.Question(points("network=L=1us"))
-    with engine.engine(_trace(tmp_path / "x"), this_machine(), 1e9) as running:
+    with engine.start(_trace(tmp_path / "x"), this_machine(), 1e9) as running:
         answer = whatif.answer(running, asked)
         if read:
             answer = replace(answer, traced_run=traced_run.read_traced_run(running, asked, asked.points[0].undisturbed))
@@ -94,6 +94,6 @@ def test_a_trace_without_times_of_a_run_has_no_traced_run(tmp_path: Path) -> Non
     path = tmp_path / "trace.ti"
     path.write_text("0 init\n0 compute 1000\n", encoding="utf-8")
     (point,) = asked = points("network=L=1us")
-    with engine.engine(path, this_machine(), 1e9) as running:
+    with engine.start(path, this_machine(), 1e9) as running:
         assert traced_run.read_traced_run(running, whatif.Question(asked), point) is None
-    assert list(traced_run.sentences(None)) == traced_figures(None) == []
+    assert list(traced_run.describe_sends(None)) == draw_traced_run(None) == []

@@ -12,14 +12,14 @@ from steelyard.errors import UsageError
 from steelyard.model.units import significant
 from steelyard.whatif import Answer, engine, prediction_page, question, sensitivity, sentences, slowdowns
 from steelyard.whatif.prediction_page import sweep_figures
-from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
-from steelyard.whatif.prediction_part import Part, table
+from steelyard.whatif.prediction_page.timeline_figures import draw_timelines
+from steelyard.whatif.prediction_part import Part, make_table
 
 HOP = ["compute 1000000", "send 1 0 8", "recv 1 0 8"], ["recv 0 0 8", "compute 1000000", "send 0 0 8"]
 
 
 def _answer(trace: Path, *settings: str, repeats: int = 64) -> Answer:
-    with engine.engine(trace, this_machine(), 1e9) as running:
+    with engine.start(trace, this_machine(), 1e9) as running:
         return whatif.answer(running, whatif.Question(points(*settings), repeats=repeats), detail="words")
 
 
@@ -49,18 +49,18 @@ def test_the_factors_of_any_partial_order_are_shares(tmp_path: Path, receive: st
     asked = whatif.Question(points(f"network=L=20us,o=1us,receive={receive}"))
     for seed in range(40):
         try:
-            with engine.engine(_random_goal(tmp_path / f"{seed}.goal", seed), this_machine(), 1e9) as running:
+            with engine.start(_random_goal(tmp_path / f"{seed}.goal", seed), this_machine(), 1e9) as running:
                 found = whatif.answer(running, asked, detail="words")
         except UsageError:  # ranks that wait for each other
             continue
         assert found.shares is not None
         assert all(0 < share <= 1 + 1e-9 for share in vars(found.shares).values()), (seed, found.shares)
-        assert not any("−" in line or "-" in line for line in sentences.sentences(found)), seed
+        assert not any("−" in line or "-" in line for line in sentences.describe_answer(found)), seed
 
 
 def test_a_cost_whose_removal_takes_longer_has_no_negative_gain() -> None:
     cost = sensitivity.Sensitivity("latency", (), tenth=0.02, most=-0.2, enough=1.0)
-    assert sentences._gain(cost, 1.0) == "10 % less latency saves 2.0 % of the time."
+    assert sentences._describe_gain(cost, 1.0) == "10 % less latency saves 2.0 % of the time."
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_nothing_can_disturb_has_no_doubt(tmp_path: Path, settings: tuple[s
     found = _answer(ti(tmp_path, [rank * 3 for rank in HOP]), "network=L=2us", *settings)
     (one,) = found.predictions
     assert (one.low, one.high) == (one.time, one.time)
-    assert not any("95 %" in line or "repeats" in line for line in sentences.sentences(found))
+    assert not any("95 %" in line or "repeats" in line for line in sentences.describe_answer(found))
 
 
 def test_a_trace_without_messages_loses_none(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_the_slowest_prediction_is_that_of_all_sections(tmp_path: Path) -> None:
     lossy = _answer(trace, "network=L=2us", "loss=probability=0.1%,rto=5ms")
     noisy = _answer(trace, "network=L=2us", "noise=probability=10%,duration=10ms")
     assert lossy.predictions[0].time < noisy.predictions[0].time
-    for told in (sentences.undisturbed(lossy, noisy), sentences.undisturbed(noisy, lossy)):
+    for told in (sentences.describe_undisturbed(lossy, noisy), sentences.describe_undisturbed(noisy, lossy)):
         assert any(line.startswith("The largest gain is here: without the noise") for line in told)
 
 
@@ -115,12 +115,12 @@ def test_times_of_zero_divide_nothing(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 0", "send 1 0 8"], ["recv 0 0 8"]])
     losses = "loss=probability=0.0001%,rto=10ms:20ms"
     found = _answer(trace, "network.latency=0:2us", losses, "noise=probability=1%,duration=1us")
-    assert any(line.startswith("With interruptions of 1.00 µs") for line in sentences.sentences(found))
+    assert any(line.startswith("With interruptions of 1.00 µs") for line in sentences.describe_answer(found))
 
 
 def test_the_load_balance_denies_no_gain_from_the_network(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 30000", "send 1 0 1"], ["compute 10000", "recv 0 0 1"]]), "L=10us")
-    told = sentences.sentences(found)
+    told = sentences.describe_answer(found)
     assert (
         "The main loss is the load balance: some ranks compute longer than others. A faster network does not reduce it."
         in told
@@ -134,14 +134,14 @@ def test_a_path_visits_ranks_that_only_pass_messages_on(tmp_path: Path) -> None:
     found, *_ = answered(pairs, "L=2us")
     assert found.path is not None
     assert (found.path.messages, found.path.visited) == (20, 2)
-    (line,) = [line for line in sentences.sentences(found) if line.startswith("The critical path")]
+    (line,) = [line for line in sentences.describe_answer(found) if line.startswith("The critical path")]
     assert "visits 2 ranks: 0 % computing, 0 % message overhead, 100 % the network." in line
     assert "most time on rank" not in line
 
 
 def test_a_small_share_is_not_none(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 1", "send 1 0 1"], ["compute 1", "recv 0 0 1"]]), "L=2us")
-    assert sentences.sentences(found)[0].startswith("The ranks compute during less than 1 % of the time.")
+    assert sentences.describe_answer(found)[0].startswith("The ranks compute during less than 1 % of the time.")
 
 
 @pytest.mark.parametrize(
@@ -186,10 +186,12 @@ def test_the_points_of_a_sweep_differ_in_the_table_and_in_sentences(
 ) -> None:
     network = () if key.startswith("network.latency") else ("network.latency=2us",)
     found = _answer(ti(tmp_path, [rank * 5 for rank in HOP]), key, *network, *others, repeats=4)
-    headings, rows = table(found, 2)
+    headings, rows = make_table(found, 2)
     conditions = {tuple(row[: headings.index("time")]) for row in rows}
     assert len(conditions) == len(found.predictions) == 2
-    told = [line.partition("the time")[0] for line in slowdowns.sentences(found, 2) if line.startswith("With ")]
+    told = [
+        line.partition("the time")[0] for line in slowdowns.describe_slowdowns(found, 2) if line.startswith("With ")
+    ]
     assert len(told) == len(set(told))
 
 
@@ -228,14 +230,14 @@ def test_cores_that_the_trace_does_not_have_are_refused(core: str, refused: bool
 )
 def test_a_figure_has_means_of_random_replays_alone(tmp_path: Path, settings: str, text: str) -> None:
     found = _answer(ti(tmp_path, HOP), "network=L=2us", settings, repeats=4)
-    (figure,) = sweep_figures.sweep(found, 2, "sweep")
+    (figure,) = sweep_figures.draw_sweep(found, 2, "sweep")
     assert text in figure.caption
 
 
 def test_the_page_names_the_rule_and_no_network_of_several(tmp_path: Path) -> None:
     asked = whatif.Question(points("network=L=1us:2us,receive=stream"))
-    with engine.engine(ti(tmp_path, HOP), this_machine(), 1e9) as running:
-        made = prediction_page.page([Part(asked, whatif.answer(running, asked), {})], running.trace, "hop")
+    with engine.start(ti(tmp_path, HOP), this_machine(), 1e9) as running:
+        made = prediction_page.make_page([Part(asked, whatif.answer(running, asked), {})], running.trace, "hop")
     facts = dict(made.facts)
     assert facts["Mode"] == "receive=stream"
     assert facts["Network"] == "several (see the predictions)"
@@ -247,10 +249,10 @@ def test_a_path_without_queues_says_so(tmp_path: Path, mode: str) -> None:
     senders = [["compute 10000", "send 0 0 50000"]] * 8
     trace = ti(tmp_path, [[f"recv {rank} 0 50000" for rank in range(1, 9)], *senders])
     asked = whatif.Question(points("network=L=2us,G=1ns/B"), mode="event" if mode == "event" else "dataflow")
-    with engine.engine(trace, this_machine(), 1e9) as running:
+    with engine.start(trace, this_machine(), 1e9) as running:
         found = whatif.answer(running, asked, detail="words")
     assert found.predictions[0].time == pytest.approx(412e-6 if mode == "event" else 62e-6, rel=1e-3)
-    (line,) = [line for line in sentences.sentences(found) if line.startswith("The critical path")]
+    (line,) = [line for line in sentences.describe_answer(found) if line.startswith("The critical path")]
     assert line.endswith("it is 62.0 µs long, the replay 412 µs.") is (mode == "event")
 
 
@@ -292,7 +294,7 @@ def test_each_number_of_a_chain_follows_from_a_formula(tmp_path: Path) -> None:
                 pytest.approx(0.1 * costs[cost.name] / step, abs=1e-5),
                 pytest.approx(costs[cost.name] / step, abs=1e-5),
             )
-        told = sentences.sentences(found)
+        told = sentences.describe_answer(found)
         assert any(
             f"the time is multiplied by {slowdowns._times(step / (step - rto))} with a time-out" in line
             for line in told
@@ -301,7 +303,7 @@ def test_each_number_of_a_chain_follows_from_a_formula(tmp_path: Path) -> None:
             f"computations, the time is multiplied by {significant(step / (step - length))}." in line for line in told
         )
         gains = {"without the losses": rto / step, "without the noise": length / step}
-        gains |= {f"10 % less {sentences._cost(cost)}": 0.1 * costs[cost.name] / step for cost in found.gains}
+        gains |= {f"10 % less {sentences._name_cost(cost)}": 0.1 * costs[cost.name] / step for cost in found.gains}
         largest = max(gains, key=lambda name: gains[name])
         (line,) = [line for line in told if line.startswith("The largest gain is here: ")]
         assert gains[next(name for name in gains if name in line)] == pytest.approx(gains[largest], rel=1e-6)
@@ -310,7 +312,7 @@ def test_each_number_of_a_chain_follows_from_a_formula(tmp_path: Path) -> None:
 def test_a_factor_of_one_changes_no_cores(tmp_path: Path) -> None:
     found = _answer(ti(tmp_path, HOP), "network=L=2us", "core=1:2@rank=1")
     assert found.predictions[0].point == found.unchanged[0].point
-    assert sum(line.startswith("With cores") for line in sentences.sentences(found)) == 1
+    assert sum(line.startswith("With cores") for line in sentences.describe_answer(found)) == 1
 
 
 def test_few_draws_of_one_affected_rank_have_an_interval(tmp_path: Path) -> None:
@@ -318,16 +320,16 @@ def test_few_draws_of_one_affected_rank_have_an_interval(tmp_path: Path) -> None
         ["compute 1000000", f"isend {(r + 1) % 16} 0 8", f"irecv {(r - 1) % 16} 0 8", "waitall"] * 10 for r in range(16)
     ]
     found = _answer(ti(tmp_path, ring), "network=L=2us", "loss=probability=0.2%", "affected=6.25%:100%", repeats=32)
-    (line,) = [line for line in slowdowns.sentences(found, 16) if line.startswith("One affected rank")]
+    (line,) = [line for line in slowdowns.describe_slowdowns(found, 16) if line.startswith("One affected rank")]
     assert " % (95 % interval: " in line
 
 
 def test_a_timeline_names_the_condition_of_its_replay(tmp_path: Path) -> None:
     asked = whatif.Question(points("network=L=1us:1ms", "loss=probability=10%,rto=1ms"), repeats=4)
-    with engine.engine(ti(tmp_path, HOP), this_machine(), 1e9) as running:
+    with engine.start(ti(tmp_path, HOP), this_machine(), 1e9) as running:
         found = whatif.answer(running, asked)
     assert found.timelines is not None
-    first, _ = timeline_figures(found.timelines, "part-1", asked.points)
+    first, _ = draw_timelines(found.timelines, "part-1", asked.points)
     latency = "1.00 µs" if found.timelines.disturbed.point.network.across[0].L < 1e-4 else "1.00 ms"
     assert f"(L {latency}). It takes " in first.caption
 

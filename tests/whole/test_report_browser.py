@@ -143,7 +143,7 @@ def test_the_page_of_a_replay_opens_without_an_error_and_nothing_is_cut_off(
 ) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms")
-    made = prediction_page.page([Part(asked, found, {})], about, "cg.goal")
+    made = prediction_page.make_page([Part(asked, found, {})], about, "cg.goal")
     browser.open(prediction_page.write(made, tmp_path / "page.html"), width, theme)
     sound(browser, ["overview"])
 

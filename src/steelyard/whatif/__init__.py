@@ -4,11 +4,11 @@ The replay is a program of its own (`native/`), which is compiled on first use; 
 """
 
 from steelyard.whatif.answer import Account, Answer, Detail, Prediction, answer
-from steelyard.whatif.network import Network, Protocol, network_from_results
+from steelyard.whatif.network import Network, Protocol, read_network
 from steelyard.whatif.perturbation import Loss, Noise
 from steelyard.whatif.question import Places, Point, Question
 from steelyard.whatif.scenario import Scenario, load_scenario, read_scenario
-from steelyard.whatif.scenario_points import section_points
+from steelyard.whatif.scenario_points import list_points
 from steelyard.whatif.speeds import Cores, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
@@ -30,8 +30,8 @@ __all__ = [
     "Speed",
     "Tree",
     "answer",
+    "list_points",
     "load_scenario",
-    "network_from_results",
+    "read_network",
     "read_scenario",
-    "section_points",
 ]

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from steelyard.errors import UsageError
 from steelyard.whatif import phases, sensitivity, timelines
 from steelyard.whatif.engine import Engine, Traced
-from steelyard.whatif.factors import Efficiency, efficiency
+from steelyard.whatif.factors import Efficiency, compute_efficiency
 from steelyard.whatif.network import IDEAL
 from steelyard.whatif.phases import Phases
-from steelyard.whatif.question import PS, Point, Question, line, lines
+from steelyard.whatif.question import PS, Point, Question, group_points, write_line
 from steelyard.whatif.sensitivity import Sensitivity
 from steelyard.whatif.timelines import Timelines
 from steelyard.whatif.traced_run import TracedRun
@@ -108,7 +108,7 @@ def answer(
         predictions.append(account.prediction)
     else:
         total = sum(question.repeats if p.random else 1 for p in points)
-        for part, words in lines(question):
+        for part, words in group_points(question):
             predictions += _make_predictions(part, engine.ask(words))
             show(sum(len(p.times) for p in predictions), total)
         predictions = _narrow_intervals(engine, question, predictions)
@@ -150,7 +150,7 @@ def _make_timelines(
 ) -> Timelines | None:
     slowdowns = [(p.point, p.time / base) for p in predictions if (base := by_point[p.point.undisturbed].time)]
     point = timelines.choose_point(slowdowns)
-    return timelines.timelines(engine, question, point) if point else None
+    return timelines.replay_timelines(engine, question, point) if point else None
 
 
 def _find_sensitivities(engine: Engine, question: Question, base: Prediction, whole: bool) -> tuple[Sensitivity, ...]:
@@ -161,11 +161,11 @@ def _find_sensitivities(engine: Engine, question: Question, base: Prediction, wh
         asked = replace(question, points=tuple(points), repeats=min(question.repeats, DRAWS))
         return [max(p.time + shift, 0.0) for p in _replay_question(engine, asked)]
 
-    return sensitivity.sensitivities(base.point, base.time, ask, whole)
+    return sensitivity.measure_gains(base.point, base.time, ask, whole)
 
 
 def _replay_question(engine: Engine, question: Question) -> list[Prediction]:
-    return [p for part, words in lines(question) for p in _make_predictions(part, engine.ask(words))]
+    return [p for part, words in group_points(question) for p in _make_predictions(part, engine.ask(words))]
 
 
 def _narrow_intervals(engine: Engine, question: Question, predictions: list[Prediction]) -> list[Prediction]:
@@ -197,11 +197,11 @@ def _make_prediction(point: Point, times: tuple[float, ...], seconds: float) -> 
     mean = statistics.fmean(times)
     if len(times) < 2:
         return Prediction(point=point, time=mean, low=None, high=None, times=times, seconds=seconds)
-    low, high = interval(times, _find_delay(point))
+    low, high = estimate_interval(times, _find_delay(point))
     return Prediction(point=point, time=mean, low=low, high=high, times=times, seconds=seconds)
 
 
-def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
+def estimate_interval(times: Sequence[float], delay: float) -> tuple[float, float]:
     """Returns the 95 % interval of the mean of these times. `delay`: cost of one disturbance in s; 0 if all draws have some.
 
     It is Student's interval, within two bounds. It does not begin below the smallest draw, because no draw makes a replay
@@ -220,11 +220,11 @@ def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
 
 def _find_delay(point: Point) -> float:
     if point.loss.probability:
-        return point.loss.counted(point.loss.rto) if point.loss.probability < 1 else 0.0
+        return point.loss.round_to_ticks(point.loss.rto) if point.loss.probability < 1 else 0.0
     return point.noise.duration if point.noise.probability else 0.0
 
 
-def _path(reply: Mapping[str, Any]) -> CriticalPath:
+def _read_path(reply: Mapping[str, Any]) -> CriticalPath:
     times = {name: reply[name] / PS for name in ("computing", "talking", "network")}
     ranks = tuple(x / PS for x in reply["ranks"])
     return CriticalPath(**times, messages=reply["messages"], visited=reply["visited"], ranks=ranks)
@@ -245,12 +245,12 @@ def _account_for_time(engine: Engine, question: Question, point: Point) -> _Whol
     """Replays a point without disturbances. There are no shares if no rank computes."""
     asked = Question((point,), 1, question.seed, question.mode, question.ranks_per_node)
     path = "path=yes " if point.network.receive == "whole" else ""
-    reply = engine.ask(f"{line(asked)} accounts=yes {path}phases=yes")
+    reply = engine.ask(f"{write_line(asked)} accounts=yes {path}phases=yes")
     (prediction,) = _make_predictions(asked, reply)
     account = Account(*(tuple(x / PS for x in reply[name]) for name in ("computing", "talking", "waiting")))
     shares = _find_shares(engine, asked, reply) if reply["time"][0] and max(reply["computing"]) else None
     return _Whole(
-        prediction, shares, account, _path(reply["path"]) if path else None, phases.read_phases(reply["phases"])
+        prediction, shares, account, _read_path(reply["path"]) if path else None, phases.read_phases(reply["phases"])
     )
 
 
@@ -261,4 +261,4 @@ def _find_shares(engine: Engine, asked: Question, reply: Mapping[str, Any]) -> E
     network = replace(IDEAL, receive=point.network.receive)
     ideal_point = Point(network=network, core=point.core, speeds=point.speeds, ranks_per_node=point.ranks_per_node)
     ideal = replace(asked, points=(ideal_point,), mode="dataflow")
-    return efficiency(reply["computing"], engine.ask(line(ideal))["time"][0], reply["time"][0])
+    return compute_efficiency(reply["computing"], engine.ask(write_line(ideal))["time"][0], reply["time"][0])

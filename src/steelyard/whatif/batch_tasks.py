@@ -53,12 +53,12 @@ def answer(
 
     Ctrl-C cancels the job.
     """
-    to = _system()
+    to = _find_scheduler()
     batch.require(to)
-    lines = tuple(line for asked in questions for _, line in question.lines(asked))
+    lines = tuple(line for asked in questions for _, line in question.group_points(asked))
     tasks = min(tasks, len(lines))
     folder = Path(f"whatif-{datetime.now():%Y%m%d-%H%M%S}").absolute()
-    start = _request(folder, tasks, options, to)
+    start = _make_request(folder, tasks, options, to)
     submit.refuse(start, to)
     folder.mkdir()
     if not quiet:
@@ -71,7 +71,7 @@ def answer(
     try:
         with signals.held():
             job = batch.submit(to.batch.script(start), to)
-        running.know(gather(folder, job, tasks, to, lambda done, of: None if quiet else _say(done, of)))
+        running.know(collect(folder, job, tasks, to, lambda done, of: None if quiet else _say(done, of)))
     except KeyboardInterrupt:
         if job:
             batch.cancel(job, to)
@@ -79,9 +79,9 @@ def answer(
     shutil.rmtree(folder)
 
 
-def carry_out(folder: Path) -> None:
+def run_task(folder: Path) -> None:
     """Does the work of one task. The scheduler puts the number of the task into the environment."""
-    to = _system()
+    to = _find_scheduler()
     number = os.environ.get(to.batch.array.variable, "") if to.batch.array else ""
     if not number.isdecimal():
         raise UsageError(
@@ -102,17 +102,17 @@ def answer_share(folder: Path, task: int) -> None:
     asked = work["part"]
     part = Part(asked["iterations"], asked["regions"] and tuple(asked["regions"]), asked["without_waits"])
     threads = len(os.sched_getaffinity(0))  # their number changes no answer
-    with engine.engine(Path(work["trace"]), describe(), work["flops"], part) as running:
+    with engine.start(Path(work["trace"]), describe(), work["flops"], part) as running:
         lines = work["lines"][task :: work["tasks"]]
         answers = {line: running.ask(re.sub(r"\bthreads=\d+", f"threads={threads}", line)) for line in lines}
-    files.write(_answers(folder, task), "The answers of a task", json.dumps(answers))
+    files.write(_name_answers_file(folder, task), "The answers of a task", json.dumps(answers))
 
 
-def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[int, int], None]) -> dict[str, Any]:
+def collect(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[int, int], None]) -> dict[str, Any]:
     """Waits for all tasks. MachineFailed, with its last lines of output, if a task ended without an answer."""
     assert to.batch.array
     idle, shown = 0.0, -1
-    while missing := [task for task in range(tasks) if not _answers(folder, task).exists()]:
+    while missing := [task for task in range(tasks) if not _name_answers_file(folder, task).exists()]:
         if tasks - len(missing) != shown:
             show(shown := tasks - len(missing), tasks)
         idle = idle + PAUSE if to.batch.array.active(job, to.around.ask) == 0 else 0.0
@@ -122,11 +122,11 @@ def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[
     show(tasks, tasks)
     answers: dict[str, Any] = {}
     for task in range(tasks):
-        answers |= json.loads(_answers(folder, task).read_text(encoding="utf-8"))
+        answers |= json.loads(_name_answers_file(folder, task).read_text(encoding="utf-8"))
     return answers
 
 
-def _request(folder: Path, tasks: int, options: Sequence[str], to: BatchSystem) -> Request:
+def _make_request(folder: Path, tasks: int, options: Sequence[str], to: BatchSystem) -> Request:
     """Returns the request of the array for the scheduler."""
     assert to.batch.array
     return Request(
@@ -142,7 +142,7 @@ def _say(done: int, of: int) -> None:
     print(f"steelyard: {done} of {of} tasks have answered", file=sys.stderr, flush=True)
 
 
-def _answers(folder: Path, task: int) -> Path:
+def _name_answers_file(folder: Path, task: int) -> Path:
     return folder / f"answers-{task}.json"
 
 
@@ -155,7 +155,7 @@ def _explain_failure(folder: Path, job: str, missing: list[int], to: BatchSystem
     ).rstrip()
 
 
-def _system() -> BatchSystem:
+def _find_scheduler() -> BatchSystem:
     """Returns the scheduler of this machine. UsageError if Steelyard cannot use job arrays with it."""
     to = batch.system(None, batch.Around(listener=submit.Printed()))
     if not to.batch.array:

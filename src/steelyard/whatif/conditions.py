@@ -12,7 +12,7 @@ Shown = Callable[[Point], str]
 UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
 
 
-def _parameter(point: Point, name: str, unit: str) -> str:
+def _format_parameter(point: Point, name: str, unit: str) -> str:
     """Returns a parameter of each protocol between nodes."""
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
 
@@ -34,7 +34,7 @@ def _describe_placement(point: Point) -> str:
     return ", ".join(f"{number} per {name}" for name, number in numbers.items() if number)
 
 
-def _tree(tree: Tree) -> str:
+def _describe_tree(tree: Tree) -> str:
     if tree.name or not tree.nodes:
         return tree.name or "one switch"
     return f"{tree.nodes} × {tree.switches}" if tree.switches else f"{tree.nodes} on a switch"
@@ -56,7 +56,7 @@ def _describe_timers(point: Point) -> str:
     return ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(point.loss, n)) or "timer only"
 
 
-def _noise(point: Point) -> str:
+def _describe_noise(point: Point) -> str:
     noise = point.noise
     if not noise.duration:
         return f"as in {noise.recording}" if noise.recording else "none"
@@ -67,7 +67,7 @@ def _noise(point: Point) -> str:
 # The conditions in which points may differ, as columns: the heading, and the text of a cell.
 COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("network", lambda p: p.network.name),
-    *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
+    *((name, partial(_format_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
     ("receive", lambda p: p.network.receive),
     ("within a node", partial(_describe_within, place="within")),
@@ -75,13 +75,13 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("within a cache", partial(_describe_within, place="cache")),
     ("places", _describe_placement),
     ("ranks per node", lambda p: str(p.ranks_per_node or "")),
-    ("tree", lambda p: _tree(p.tree)),
+    ("tree", lambda p: _describe_tree(p.tree)),
     ("uplinks", _describe_uplinks),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),
     ("tick", lambda p: quantity(p.loss.tick, "s")),
     ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
-    ("noise", _noise),
+    ("noise", _describe_noise),
     ("interrupted", lambda p: "at once" if p.noise.together else "at random"),
     ("cores", lambda p: f"× {p.core:g}"),
     ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
@@ -89,7 +89,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
 )
 
 
-def often(noise: Noise) -> str:
+def how_often(noise: Noise) -> str:
     """Returns when interruptions come: "every 10.0 ms", "before 1 % of the computations"."""
     if noise.probability:
         return f"before {100 * noise.probability:g} % of the computations"
@@ -99,7 +99,7 @@ def often(noise: Noise) -> str:
 def disturbances(point: Point) -> str:
     """Returns the losses and the noise of a point: "a loss of 1 % with a smallest time-out of 200 ms"."""
     loss = f"a loss of {100 * point.loss.probability:g} % with a smallest time-out of {quantity(point.loss.rto, 's')}"
-    noise = f"interruptions of {quantity(point.noise.duration, 's')} {often(point.noise)}"
+    noise = f"interruptions of {quantity(point.noise.duration, 's')} {how_often(point.noise)}"
     if point.noise.recording:
         noise = f"the noise of {point.noise.recording}"
     return " and ".join([loss] * (point.loss.probability > 0) + [noise] * point.noise.any)

@@ -28,7 +28,7 @@ SCENARIO = Path(__file__).with_name("demo.toml")
 SOME_RANKS = "Lost packets at some ranks"
 
 
-def scenario(ranks: int, settings: Sequence[str]) -> SettingsFile:
+def make_scenario(ranks: int, settings: Sequence[str]) -> SettingsFile:
     """Returns the scenario of the demonstration. Its sections give way to the disturbances that `settings` name."""
     file = read_settings(SCENARIO, "The scenario")
     sections = file.content["scenario"]
@@ -40,19 +40,19 @@ def scenario(ranks: int, settings: Sequence[str]) -> SettingsFile:
     return file
 
 
-def ranks_for(machine: Machine) -> int:
+def choose_ranks(machine: Machine) -> int:
     """Returns the number of ranks: a power of two from 2 to 8 that fits the processors."""
     return 1 << (min(MOST_RANKS, max(2, len(machine.cpus))).bit_length() - 1)
 
 
 def compile_program(machine: Machine, show: build.Show) -> None:
     """Compiles the program and the tracer if the cache lacks them, with the progress to `show`. UsageError without an MPI."""
-    mpi = _mpi(machine)
-    _program(machine, mpi, show)
-    tracing.tracer(machine, mpi, show)
+    mpi = _choose_mpi(machine)
+    _compile(machine, mpi, show)
+    tracing.compile_tracer(machine, mpi, show)
 
 
-def _mpi(machine: Machine) -> Tool:
+def _choose_mpi(machine: Machine) -> Tool:
     mpi = build.default_mpi(machine)
     if mpi is None:
         raise UsageError(tracing.NO_MPI)
@@ -61,10 +61,10 @@ def _mpi(machine: Machine) -> Tool:
 
 def trace(folder: Path, machine: Machine) -> tracing.Made:
     """Traces the program, and compiles it if necessary. UsageError without an MPI, MachineFailed if its result is wrong."""
-    mpi = _mpi(machine)
+    mpi = _choose_mpi(machine)
     tracing.expect_folder(folder)
-    ranks, passed = ranks_for(machine), dict.fromkeys(("LD_PRELOAD", tracing.FOLDER), "")
-    job = Job(_program(machine, mpi), ranks, mpi, cpus=place_ranks(machine, ranks, None, "compact"), environment=passed)
+    ranks, passed = choose_ranks(machine), dict.fromkeys(("LD_PRELOAD", tracing.FOLDER), "")
+    job = Job(_compile(machine, mpi), ranks, mpi, cpus=place_ranks(machine, ranks, None, "compact"), environment=passed)
     starter, output = scheduler.launcher("mpiexec"), folder.with_name(folder.name + ".found")
     case = f"case=1 kernel={KERNEL} class={SIZE} model=mpi ranks={ranks} least=1 most=1"
     words = ["sh", "-c", START, "sh", case, str(output), *starter.argv(job)]
@@ -77,7 +77,7 @@ def trace(folder: Path, machine: Machine) -> tracing.Made:
     return made
 
 
-def _program(machine: Machine, mpi: Tool, show: build.Show = lambda progress: None) -> Path:
+def _compile(machine: Machine, mpi: Tool, show: build.Show = lambda progress: None) -> Path:
     benchmarks = {BENCHMARK: catalogue.find()[BENCHMARK]}
     programs = build.programs(benchmarks.values(), build.resolve(build.default(machine), machine), mpi)
     (program,) = (program for program in programs if program.name == build.program_name(BENCHMARK, "mpi"))

@@ -122,13 +122,13 @@ def _decode_traced(reply: dict[str, Any] | None) -> Traced | None:
 
 
 @contextlib.contextmanager
-def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
+def start(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
     """Yields an engine with the trace; `flops` (flop/s) converts the work of traces that count work."""
     regions = [] if part.regions is None else [str(number) for number in part.regions]
     with readable.open_readable(trace, machine) as readable_trace:
         words = [str(readable_trace.path), repr(flops), part.iterations or "-", *regions]
         executable = compile_program("replay", machine)
-        place = kept.cache_path(trace, executable) if readable_trace.path == trace else None
+        place = kept.find_entry(trace, executable) if readable_trace.path == trace else None
         options = [*(["--without-waits"] if part.without_waits else []), *([f"--kept={place}"] if place else [])]
         running = Program([str(executable), *options, *words], {})
         try:

@@ -29,7 +29,7 @@ def is_trace(path: Path) -> bool:
     """Returns whether the path is a folder with a trace, or any file; a run is a folder."""
     if files.is_file(path) or files.is_file(path / "rank-0.trace"):
         return True
-    return table.is_table(path) or otf2.anchor_of(path) is not None
+    return table.is_table(path) or otf2.find_anchor(path) is not None
 
 
 def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
@@ -46,10 +46,10 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
             return Exported(**table.export(readable_trace.path, output, machine))
         if FORMATS[form]:
             return Exported(**program.ask_exporter([str(readable_trace.path), repr(WORK), form, str(output)], machine))
-        return _file(readable_trace.path, form, output, machine)
+        return _write_file(readable_trace.path, form, output, machine)
 
 
-def _file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
+def _write_file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
     answers = []
 
     def fill(target: Path) -> None:

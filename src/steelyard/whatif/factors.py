@@ -7,9 +7,9 @@ from statistics import fmean
 
 from steelyard.errors import UsageError
 from steelyard.model import Factors, Machine
-from steelyard.whatif.engine import engine
+from steelyard.whatif.engine import start
 from steelyard.whatif.network import IDEAL
-from steelyard.whatif.question import PS, Point, Question, lines
+from steelyard.whatif.question import PS, Point, Question, group_points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Efficiency:
     parallel: float
 
 
-def efficiency(computing: Sequence[float], ideal: float, time: float) -> Efficiency:
+def compute_efficiency(computing: Sequence[float], ideal: float, time: float) -> Efficiency:
     """Returns the factors of ranks that compute so long, with the times on an ideal network and on the real one."""
     return Efficiency(
         load_balance=fmean(computing) / max(computing),
@@ -38,13 +38,13 @@ def efficiency(computing: Sequence[float], ideal: float, time: float) -> Efficie
 
 def factors(trace: Path, machine: Machine) -> Factors:
     """Returns the factors of a trace of ours. UsageError for other formats, and if no rank computes."""
-    with engine(trace, machine, 1e9) as running:
+    with start(trace, machine, 1e9) as running:
         traced = running.trace.traced
         if traced is None:
             raise UsageError(
                 f"The trace '{trace}' has no measured time of its program. Give a folder that 'steelyard trace' wrote."
             )
-        ((_, asked),) = lines(Question((Point(network=IDEAL),)))
+        ((_, asked),) = group_points(Question((Point(network=IDEAL),)))
         reply = running.ask(f"{asked} accounts=yes")
     computing, ideal = [x / PS for x in reply["computing"]], reply["time"][0] / PS
     if not traced.time or not ideal or not max(computing):
@@ -54,5 +54,5 @@ def factors(trace: Path, machine: Machine) -> Factors:
         ranks=running.trace.ranks,
         time=traced.time,
         computing=sum(computing),
-        **vars(efficiency(computing, ideal, traced.time)),
+        **vars(compute_efficiency(computing, ideal, traced.time)),
     )

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from steelyard.model.units import percent, quantity, significant
 from steelyard.whatif.answer import Answer, Prediction
-from steelyard.whatif.conditions import label, often
+from steelyard.whatif.conditions import how_often, label
 from steelyard.whatif.question import Point
 
 LINEAR = 0.05  # relative deviation of a point from a line that still counts as linear
@@ -67,35 +67,35 @@ def list_lines(
     return [sorted(line, key=lambda one: value(point(one))) for line in several]
 
 
-def sentences(answer: Answer, ranks: int) -> Iterator[str]:
+def describe_growth(answer: Answer, ranks: int) -> Iterator[str]:
     """States whether the time grows linearly with time-out, probability and length of interruptions, and what one rank costs."""
     points = [p.point for p in answer.predictions]
     bases = [(p, *answer.without[p.point]) for p in answer.predictions]
     lossy = [(p, base) for p, base, _ in bases if p.point.loss.probability and base]
     noisy = [(p, base) for p, _, base in bases if p.point.noise.duration and base]
-    for line in _several(lossy, lambda p: replace(p, loss=replace(p.loss, rto=0.0)), lambda p: p.loss.rto):
+    for line in _choose(lossy, lambda p: replace(p, loss=replace(p.loss, rto=0.0)), lambda p: p.loss.rto):
         where = label(line[0][0].point, points, "RTO")
-        yield from _linear(line, lambda p: p.loss.rto, f"the time-out{where}", "1 ms of time-out")
-    for line in _several(lossy, without_loss, lambda p: p.loss.probability):
+        yield from _state_fit(line, lambda p: p.loss.rto, f"the time-out{where}", "1 ms of time-out")
+    for line in _choose(lossy, without_loss, lambda p: p.loss.probability):
         where = label(line[0][0].point, points, "loss")
-        yield from _linear(line, lambda p: p.loss.probability, f"the probability of loss{where}", "0.1 % of loss")
-    for line in _several(noisy, lambda p: replace(p, noise=replace(p.noise, duration=0.0)), lambda p: p.noise.duration):
-        where = often(line[0][0].point.noise) + label(line[0][0].point, points, "noise")
+        yield from _state_fit(line, lambda p: p.loss.probability, f"the probability of loss{where}", "0.1 % of loss")
+    for line in _choose(noisy, lambda p: replace(p, noise=replace(p.noise, duration=0.0)), lambda p: p.noise.duration):
+        where = how_often(line[0][0].point.noise) + label(line[0][0].point, points, "noise")
         each = "1 ms of interruption"
-        yield from _linear(line, lambda p: p.noise.duration, f"the length of interruptions {where}", each)
-    for line in _several(
+        yield from _state_fit(line, lambda p: p.noise.duration, f"the length of interruptions {where}", each)
+    for line in _choose(
         noisy, lambda p: replace(p, noise=replace(p.noise, probability=0.0)), lambda p: p.noise.probability
     ):
         length = quantity(line[0][0].point.noise.duration, "s")
         where = f"the probability of interruptions of {length}{label(line[0][0].point, points, 'noise')}"
-        yield from _linear(line, lambda p: p.noise.probability, where, "0.1 % of the computations")
+        yield from _state_fit(line, lambda p: p.noise.probability, where, "0.1 % of the computations")
     pairs = zip(answer.predictions, answer.undisturbed, strict=True)
     yield from _compare_one_rank([(p, base.time) for p, base in pairs if p.point.random and base.time], ranks)
 
 
-def _linear(line: Sweep, x: Callable[[Point], float], what: str, words: str) -> Iterator[str]:
+def _state_fit(line: Sweep, x: Callable[[Point], float], what: str, words: str) -> Iterator[str]:
     """States the straight line through the extra times of a line of the sweep, if there is one."""
-    found = fit(_points(line, x))
+    found = fit(_list_points(line, x))
     if found is None:
         return
     about = "about " * (found.deviation > LINEAR)
@@ -111,10 +111,10 @@ def _linear(line: Sweep, x: Callable[[Point], float], what: str, words: str) -> 
 
 def _compare_one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
     """Compares the cost of the fewest affected ranks with the cost of all ranks, under the same condition."""
-    at_least_one = [pair for pair in sweep if pair[0].point.affected_ranks(ranks) > 0]
-    for line in _several(at_least_one, lambda p: replace(p, affected=1.0), lambda p: p.affected)[:1]:
+    at_least_one = [pair for pair in sweep if pair[0].point.count_affected_ranks(ranks) > 0]
+    for line in _choose(at_least_one, lambda p: replace(p, affected=1.0), lambda p: p.affected)[:1]:
         few, every = (line[0], line[-1])
-        count = few[0].point.affected_ranks(ranks)
+        count = few[0].point.count_affected_ranks(ranks)
         extra = [p.time - base for p, base in (few, every)]
         if every[0].point.affected == 1 and count < ranks and extra[1] > 0:
             share = percent(extra[0] / extra[1])
@@ -122,12 +122,12 @@ def _compare_one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
                 low, high = (percent((end - few[1]) / extra[1]) for end in (few[0].low, few[0].high))
                 share += f" (95 % interval: {low} to {high})"
             who = "One affected rank adds" if count == 1 else f"{count} affected ranks add"
-            times = f"{_times(few)} instead of {_times(every)} times the undisturbed time"
+            times = f"{_format_times(few)} instead of {_format_times(every)} times the undisturbed time"
             where = label(every[0].point, [p.point for p, _ in sweep], "affected")
             yield f"{who} {share} of the time that all {ranks} ranks add{where}: {times}."
 
 
-def _times(pair: Disturbed) -> str:
+def _format_times(pair: Disturbed) -> str:
     return significant(pair[0].time / pair[1], 3)
 
 
@@ -136,13 +136,13 @@ def without_loss(point: Point) -> Point:
     return replace(point, loss=replace(point.loss, probability=0.0))
 
 
-def _several(sweep: Sweep, same: Callable[[Point], Point], value: Callable[[Point], float]) -> list[list[Disturbed]]:
+def _choose(sweep: Sweep, same: Callable[[Point], Point], value: Callable[[Point], float]) -> list[list[Disturbed]]:
     """Returns the lines (see `list_lines`) with the greatest times first, as many as have sentences of their own."""
     lines = list_lines(sweep, lambda pair: pair[0].point, same, value)
     return sorted(lines, key=lambda line: -max(p.time / base for p, base in line))[:MOST]
 
 
-def _points(line: Sweep, x: Callable[[Point], float]) -> list[tuple[float, float, float]]:
+def _list_points(line: Sweep, x: Callable[[Point], float]) -> list[tuple[float, float, float]]:
     points = []
     for p, base in line:
         half = 0.0 if p.low is None or p.high is None else (p.high - p.low) / 2

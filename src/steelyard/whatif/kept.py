@@ -18,7 +18,7 @@ SPARE = 2  # bytes that must be free for each byte of a text; its entry is about
 ABANDONED = 3600.0  # s after which an unfinished entry is removed
 
 
-def cache_path(trace: Path, program: Path) -> Path | None:
+def find_entry(trace: Path, program: Path) -> Path | None:
     """Returns the file for the entry of a trace; None for a short trace, or if the cache cannot be used.
 
     The engine uses an entry only if the size, time and content of the trace are the same, and if no other user can have
@@ -46,7 +46,7 @@ def _make_room(folder: Path, path: Path, more: int) -> None:
     now = time.time()
     if exists := is_file(path):
         path.touch()
-    ages = sorted(_files(folder, now), key=lambda one: one[0])
+    ages = sorted(_list_entries(folder, now), key=lambda one: one[0])
     total = sum(size for _, size, _ in ages) + (0 if exists else more)
     for _, size, old in ages:
         if total <= MOST:
@@ -56,7 +56,7 @@ def _make_room(folder: Path, path: Path, more: int) -> None:
             total -= size
 
 
-def _files(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
+def _list_entries(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
     """Yields the time of the last use, the bytes and the path of each finished entry."""
     for file in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):

@@ -73,7 +73,7 @@ PROTOCOL = {
     "time_per_byte": wording.TIME_PER_BYTE,
     "overhead_per_byte": wording.TIME_PER_BYTE,
 }
-OF_ALL = {"eager": wording.SIZE, "receive": Key(wording.choice(*get_args(Receive)))}  # hold for all pairs of ranks
+OF_ALL = {"eager": wording.SIZE, "receive": Key(wording.one_of(*get_args(Receive)))}  # hold for all pairs of ranks
 INSIDE = ("within", "socket", "cache")  # where two ranks of one node lie; the fields of `Network`
 NETWORK = {"run": wording.NAME, **PROTOCOL, **OF_ALL, **dict.fromkeys(INSIDE, PROTOCOL)}
 # The placements that network.model measures, for each place within a node; the best match first.
@@ -84,41 +84,41 @@ _MEASURED = {
 }
 
 
-def protocols(values: Mapping[str, Any]) -> tuple[Protocol, ...]:
+def make_protocols(values: Mapping[str, Any]) -> tuple[Protocol, ...]:
     """Returns one protocol for messages of all sizes; a parameter that is not named costs nothing."""
     return (Protocol(**{LETTERS[name]: value for name, value in values.items()}),)
 
 
-def network(values: Mapping[str, Any]) -> Network:
+def make_network(values: Mapping[str, Any]) -> Network:
     """Returns the network of the keys in `PROTOCOL` and `OF_ALL`."""
-    across = protocols({name: value for name, value in values.items() if name in PROTOCOL})
+    across = make_protocols({name: value for name, value in values.items() if name in PROTOCOL})
     return Network(across=across, eager=values.get("eager", EAGER), receive=values.get("receive", "whole"))
 
 
-def network_from_results(results: Sequence[Result], name: str) -> Network:
+def read_network(results: Sequence[Result], name: str) -> Network:
     """Returns the network that `network.model` measured in a run. UsageError if there are no or too few results."""
     from steelyard.measure.benchmarks.network.protocol import networks as apart
 
     groups = list(apart([r for r in results if r.benchmark == "network.model"]).values())
     across = next((g for g in groups if g[0].parameters.get("placement") == "other node"), None)
     others = [g for g in groups if g is not across and g[0].parameters.get("transport") == "default"]
-    near = {place: _nearest(others, placements) for place, placements in _MEASURED.items()}
+    near = {place: _select_nearest(others, placements) for place, placements in _MEASURED.items()}
     within = near["within"] or next(iter(others), None)
     chosen = across or within
     if chosen is None:
         raise UsageError(
             f"The run {name} has no parameters of a network: measure them with 'steelyard run --only network.model'."
         )
-    eager = _eager(chosen)
-    within_protocols = _protocols(within, eager, name) if across and within else None
+    eager = _find_eager_limit(chosen)
+    within_protocols = _make_measured(within, eager, name) if across and within else None
     socket, cache = (
-        _protocols(results_of_place, eager, name)
+        _make_measured(results_of_place, eager, name)
         if (results_of_place := near[place]) and results_of_place is not within
         else None
         for place in ("socket", "cache")
     )
     return Network(
-        across=_protocols(chosen, eager, name),
+        across=_make_measured(chosen, eager, name),
         within=within_protocols,
         eager=eager,
         name=name,
@@ -127,22 +127,22 @@ def network_from_results(results: Sequence[Result], name: str) -> Network:
     )
 
 
-def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> Sequence[Result] | None:
+def _select_nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> Sequence[Result] | None:
     """Returns the results of the first of these placements that was measured."""
     by_placement = {g[0].parameters.get("placement"): g for g in reversed(groups)}
     return next((by_placement[placement] for placement in placements if placement in by_placement), None)
 
 
-def _protocols(results: Sequence[Result], eager: int, name: str) -> tuple[Protocol, ...]:
+def _make_measured(results: Sequence[Result], eager: int, name: str) -> tuple[Protocol, ...]:
     from steelyard.measure.benchmarks.network.model import fits
 
-    protocols = [_protocol(fit, eager) for _, fit in fits(results) if fit.gaps]
+    protocols = [_make_protocol(fit, eager) for _, fit in fits(results) if fit.gaps]
     if not protocols:
         raise UsageError(f"The run {name} has too few sizes of messages for the parameters of a network.")
     return (replace(protocols[0], first=0), *protocols[1:])
 
 
-def _protocol(fit: "LogGP", eager: int) -> Protocol:
+def _make_protocol(fit: "LogGP", eager: int) -> Protocol:
     first = fit.gaps[0][0]
     before, gap_per_byte = max(0, first - 1), fit.gap_per_byte or 0.0
     latency, overhead, overhead_per_byte = fit.latency, fit.overhead, fit.overhead_per_byte or 0.0
@@ -160,7 +160,7 @@ def _protocol(fit: "LogGP", eager: int) -> Protocol:
     )
 
 
-def _eager(results: Sequence[Result]) -> int:
+def _find_eager_limit(results: Sequence[Result]) -> int:
     """Returns S, the size above which messages become slower in one step; without such a size no message has rendezvous."""
     from steelyard.statistics.models.hockney import regions, switches
 

@@ -27,7 +27,7 @@ class Loss:
     once: bool = False  # each lost message, of any size, waits exactly one RTO; the probability may be 1
     tick: float = 0.0  # s: length of a tick of the kernel's timers
 
-    def counted(self, wait: float) -> float:
+    def round_to_ticks(self, wait: float) -> float:
         """Returns the mean time in s of a timer set to `wait` s: it runs to the end of a tick and is never early.
 
         The timer also has a round trip, which adds one tick.
@@ -71,7 +71,7 @@ NOISE = {
 }
 
 
-def loss(values: Mapping[str, Any]) -> Loss:
+def make_loss(values: Mapping[str, Any]) -> Loss:
     """Returns the loss of the keys in `LOSS`. ValueError if so many packets are lost that the waits have no mean."""
     made = Loss(**values)
     without = [name for name in ("backoff", "fast", "probe", "sack", "mss") if name in values]
@@ -85,7 +85,7 @@ def loss(values: Mapping[str, Any]) -> Loss:
     return made
 
 
-def noise(values: Mapping[str, Any]) -> Noise:
+def make_noise(values: Mapping[str, Any]) -> Noise:
     """Returns the noise of the keys in `NOISE`. ValueError if these contradict each other."""
     made = Noise(**values)
     if made.recording and len(values) > 1:

@@ -104,7 +104,7 @@ def _describe_common_waits(phases: Phases, without_waits: bool) -> Iterator[str]
         )
 
 
-def sentences(phases: Phases | None, ranks: int, traced: Traced | None) -> Iterator[str]:
+def describe_phases(phases: Phases | None, ranks: int, traced: Traced | None) -> Iterator[str]:
     """Says whether outliers are imbalance or interference. `traced`: the run, if the trace has the waits for a processor."""
     if phases is None or not phases.count or ranks < 2:
         return

@@ -26,12 +26,12 @@ def describe_mode(asked: Question) -> str:
     return "receive=stream" if all(p.network.receive == "stream" for p in asked.points) else f"mode {asked.mode}"
 
 
-def table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
+def make_table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
     """Returns the headings and rows of the predictions, with a column for each condition that varies, and for draws."""
     points = [p.point for p in found.predictions]
     columns: tuple[tuple[str, Shown], ...] = (
         *COLUMNS,
-        ("affected", lambda p: f"{100 * p.affected:g} % ({p.affected_ranks(ranks)} of {plural(ranks, 'rank')})"),
+        ("affected", lambda p: f"{100 * p.affected:g} % ({p.count_affected_ranks(ranks)} of {plural(ranks, 'rank')})"),
     )
     varying = [(name, say) for name, say in columns if len({say(p) for p in points}) > 1]
     traced = found.unchanged[0].point
@@ -49,13 +49,13 @@ def table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
             low, high = prediction.low, prediction.high
             row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
         if beside:
-            row.append(_ratio(prediction.time, base.time))
+            row.append(_format_ratio(prediction.time, base.time))
         if faster:
-            row.append(_ratio(prediction.time, as_traced.time))
+            row.append(_format_ratio(prediction.time, as_traced.time))
         rows.append(row)
     return headings, rows
 
 
-def _ratio(time: float, base: float) -> str:
+def _format_ratio(time: float, base: float) -> str:
     """Returns a ratio with four digits and without an exponent, or "" if its base is nothing."""
     return "" if not base else f"× {time / base:.4g}" if time < 9999.5 * base else f"× {time / base:.0f}"

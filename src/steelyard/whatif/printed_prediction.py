@@ -16,9 +16,9 @@ from steelyard.model.words import plural
 from steelyard.show.command_line import tables
 from steelyard.show.report.json_output import print_json
 from steelyard.whatif import slowdowns
-from steelyard.whatif.prediction_part import Part, describe_mode, table
+from steelyard.whatif.prediction_part import Part, describe_mode, make_table
 from steelyard.whatif.scenario_points import describe_point
-from steelyard.whatif.sentences import undisturbed, waits
+from steelyard.whatif.sentences import describe_undisturbed, describe_waits
 
 if TYPE_CHECKING:
     from steelyard.whatif import Prediction, Question
@@ -28,7 +28,7 @@ MOST_BROKEN = 8  # incomplete ranks that are named one by one
 
 
 @contextlib.contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def show_progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Shows on a terminal how many replays are done, and the time for the others."""
     live, begun = sys.stderr.isatty() and not quiet, time.monotonic()
 
@@ -47,7 +47,7 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
 def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     """Prints the predictions: in JSON one object, or a list of the objects of a sweep."""
     if as_json:
-        rows = [row for part in parts for row in _rows(part, trace)]
+        rows = [row for part in parts for row in _list_rows(part, trace)]
         print_json(rows if len(rows) > 1 else rows[0])
         return
     console, asked = Console(highlight=False), parts[0].asked
@@ -56,11 +56,11 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
         f"{describe_mode(asked)}, seed {asked.seed}"
     )
     for part in parts:
-        tables.print_narrow_table(part.title or "Predicted", *table(part.answer, trace.ranks))
-        for sentence in slowdowns.sentences(part.answer, trace.ranks):
+        tables.print_narrow_table(part.title or "Predicted", *make_table(part.answer, trace.ranks))
+        for sentence in slowdowns.describe_slowdowns(part.answer, trace.ranks):
             console.print(escape(sentence))
-    _traced(trace, console)
-    for sentence in undisturbed(*(part.answer for part in parts)):
+    _print_traced(trace, console)
+    for sentence in describe_undisturbed(*(part.answer for part in parts)):
         console.print(escape(sentence))
     if trace.unreceived:
         console.print(f"The trace has {plural(trace.unreceived, 'message')} that no rank receives.")
@@ -74,21 +74,21 @@ def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
     """Writes the page of the answers, and prints its path on standard error."""
     from steelyard.whatif import prediction_page
 
-    prediction_page.write(prediction_page.page(parts, trace, name), path)
+    prediction_page.write(prediction_page.make_page(parts, trace, name), path)
     print(f"The page: {path}", file=sys.stderr)
 
 
-def _rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
+def _list_rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
     answer = part.answer
     for prediction, base, as_traced in zip(answer.predictions, answer.undisturbed, answer.as_traced, strict=True):
-        yield _plain(prediction, base, part.asked, trace) | {
+        yield _to_plain(prediction, base, part.asked, trace) | {
             "cores_as_traced": as_traced.time,
             "title": part.title,
             "scenario": describe_point(prediction.point, part.whole),
         }
 
 
-def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "Trace") -> dict[str, Any]:
+def _to_plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "Trace") -> dict[str, Any]:
     return {
         "time": found.time,
         "low": found.low,
@@ -110,7 +110,7 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
     }
 
 
-def _traced(trace: "Trace", console: Console) -> None:
+def _print_traced(trace: "Trace", console: Console) -> None:
     """Prints the traced time, and which parts the trace lacks."""
     traced = trace.traced
     if trace.crossing:
@@ -126,14 +126,14 @@ def _traced(trace: "Trace", console: Console) -> None:
         )
     if not traced:
         return
-    _whole(traced, trace, console)
+    _print_whole_run(traced, trace, console)
     for one in traced.broken[:MOST_BROKEN]:
         console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
     if len(traced.broken) > MOST_BROKEN:
         console.print(f"{plural(len(traced.broken) - MOST_BROKEN, 'more rank')} ended early.")
 
 
-def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
+def _print_whole_run(traced: "Traced", trace: "Trace", console: Console) -> None:
     """Prints the measurements of the whole run."""
     if trace.crossing is not None:
         console.print(
@@ -147,5 +147,5 @@ def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
         f"{plural(traced.calls, 'call')}, "
         f"{quantity(traced.bytes, 'B')}"
     )
-    if sentence := waits(traced):
+    if sentence := describe_waits(traced):
         console.print(sentence)

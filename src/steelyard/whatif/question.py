@@ -50,7 +50,7 @@ class Point:
         """Returns whether the replay has random draws."""
         return self.loss.probability > 0 or self.noise.any
 
-    def affected_ranks(self, ranks: int) -> int:
+    def count_affected_ranks(self, ranks: int) -> int:
         """Returns how many of so many ranks have loss and noise; a half is rounded up, as by the engine."""
         return math.floor(self.affected * ranks + 0.5)
 
@@ -112,11 +112,11 @@ def expect_places(points: Collection[Point], ranks: int, has_regions: bool) -> N
             )
 
 
-def lines(question: Question) -> Iterator[tuple[Question, str]]:
+def group_points(question: Question) -> Iterator[tuple[Question, str]]:
     """Yields parts whose points can be replayed together, in the order of the points, with the line for the engine."""
     for (_, random), alike in itertools.groupby(question.points, lambda p: (_list_layout_conditions(p), p.random)):
         part = replace(question, points=tuple(alike), repeats=question.repeats if random else 1)
-        yield from ((piece, line(piece)) for piece in _split_question(part))
+        yield from ((piece, write_line(piece)) for piece in _split_question(part))
 
 
 def _list_layout_conditions(point: Point) -> tuple[int, Receive, int, int, int | None, Places]:
@@ -132,7 +132,7 @@ def _split_question(question: Question) -> Iterator[Question]:
         yield replace(question, points=question.points[first : first + at_once])
 
 
-def line(part: Question) -> str:
+def write_line(part: Question) -> str:
     """Returns the line for points that can be replayed together."""
     eager, receive, nodes, switches, ranks_per_node, shared = _list_layout_conditions(part.points[0])
     words = {
@@ -185,9 +185,9 @@ def _format_speeds(speeds: tuple[Speed, ...]) -> str:
 
 
 def _format_loss(loss: Loss) -> str:
-    probe = PS * loss.counted(PROBE) if loss.probe else 0
+    probe = PS * loss.round_to_ticks(PROBE) if loss.probe else 0
     switches = (int(loss.backoff), int(loss.fast), probe, int(loss.sack), int(loss.once))
-    return ",".join(map(repr, (loss.probability, PS * loss.counted(loss.rto), loss.mss, *switches)))
+    return ",".join(map(repr, (loss.probability, PS * loss.round_to_ticks(loss.rto), loss.mss, *switches)))
 
 
 def _format_noise(noise: Noise) -> str:

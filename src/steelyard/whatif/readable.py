@@ -22,7 +22,7 @@ class Readable:
 @contextlib.contextmanager
 def open_readable(trace: Path, machine: Machine) -> Iterator[Readable]:
     """Yields a temporary folder for a table or an OTF2 archive, and every other trace itself. UsageError if it is unreadable."""
-    anchor = otf2.anchor_of(trace)
+    anchor = otf2.find_anchor(trace)
     if not anchor and not table.is_table(trace):
         yield Readable(trace)
         return

@@ -15,7 +15,7 @@ NANO = 1e9
 
 
 @contextlib.contextmanager
-def recorded_noise(text: str, runs: Path) -> Iterator[Path]:
+def open_noise(text: str, runs: Path) -> Iterator[Path]:
     """Yields a file with two columns, start and duration in ns. `text` names such a file, or a run.
 
     UsageError if there is neither, or if the run has no quanta.
@@ -27,7 +27,7 @@ def recorded_noise(text: str, runs: Path) -> Iterator[Path]:
             path.write_bytes(Path(text).read_bytes())
         else:
             run = evaluation.evaluate(records.find(runs, text)).run
-            lines = list(_lines(r for r in run.records if r.benchmark == "noise.quanta"))
+            lines = list(_write_lines(r for r in run.records if r.benchmark == "noise.quanta"))
             if len(lines) < 2:
                 raise UsageError(
                     f"The run {run.id} has no recorded noise. Measure it: steelyard run --only noise.quanta"
@@ -36,7 +36,7 @@ def recorded_noise(text: str, runs: Path) -> Iterator[Path]:
         yield path
 
 
-def _lines(measured: Iterable[Record]) -> Iterator[str]:
+def _write_lines(measured: Iterable[Record]) -> Iterator[str]:
     """Yields the total length, then the detours of all threads in a row, each at the begin of its quantum."""
     end, detours = 0.0, []
     for record in measured:

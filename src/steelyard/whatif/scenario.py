@@ -16,7 +16,7 @@ from steelyard.system.files import settings_in
 from steelyard.whatif import tree, wording
 from steelyard.whatif.network import LETTERS, NETWORK
 from steelyard.whatif.perturbation import LOSS, NOISE
-from steelyard.whatif.speeds import CORE, span, written_span
+from steelyard.whatif.speeds import CORE, format_span, parse_span
 from steelyard.whatif.wording import Key, Named
 
 REPEATS = 64  # draws of each point: the interval of the mean is then a quarter of the draws' spread
@@ -37,13 +37,13 @@ CONDITIONS: dict[str, Any] = {
 }
 # One value of each holds for the whole file.
 WHOLE = {
-    "mode": Key(wording.choice("dataflow", "event"), is_list=False),
-    "flops": Key(wording.factor, is_list=False),
-    "repeats": Key(wording.whole(1, 1 << 20), is_list=False),
-    "seed": Key(wording.whole(0, (1 << 63) - 1), is_list=False),
-    "iterations": Key(wording.choice(*COLLECTIVES), is_list=False),
-    "region": Key(span, written_span, is_list=False),
-    "waits": Key(wording.choice("kept", "removed"), is_list=False),
+    "mode": Key(wording.one_of("dataflow", "event"), is_list=False),
+    "flops": Key(wording.parse_factor, is_list=False),
+    "repeats": Key(wording.make_whole_reader(1, 1 << 20), is_list=False),
+    "seed": Key(wording.make_whole_reader(0, (1 << 63) - 1), is_list=False),
+    "iterations": Key(wording.one_of(*COLLECTIVES), is_list=False),
+    "region": Key(parse_span, format_span, is_list=False),
+    "waits": Key(wording.one_of("kept", "removed"), is_list=False),
 }
 DEFAULTS: dict[str, Any] = {"mode": "dataflow", "flops": 1e9, "repeats": REPEATS, "seed": 1, "waits": "kept"}
 SCHEMA = WHOLE | CONDITIONS | {"scenario": Named(str, CONDITIONS)}
@@ -67,7 +67,7 @@ class Scenario:
     def mistake(self, title: str, place: Place, sentence: str) -> UsageError:
         """Makes an error for values that contradict each other; `place` is within a section."""
         if self.file is None or any(path[: len(place)] == place for path in self.changed):
-            return _option_mistake(place, sentence)
+            return _make_mistake(place, sentence)
         section = self.file.content.get("scenario", {}).get(title, {})
         return self.file.mistake(("scenario", title, *place) if place[0] in section else place, sentence)
 
@@ -86,9 +86,9 @@ def load_scenario(path: Path) -> SettingsFile:
 def read_scenario(file: SettingsFile | None, settings: Sequence[str]) -> Scenario:
     """Reads a scenario; `settings` ("loss.rto=5ms") replace values in all sections. UsageError for the first mistake."""
     given = _read(SCHEMA, file.content, (), file.mistake) if file else {}
-    changes = list(_changes(settings))
+    changes = list(_list_changes(settings))
     sections = {
-        title: _changed(_merged(given, section), changes)
+        title: _apply_changes(_merge(given, section), changes)
         for title, section in (given.pop("scenario", None) or {"": {}}).items()
     }
     first = next(iter(sections.values()))
@@ -109,7 +109,7 @@ def read_tree(name: str, mistake: Mistake) -> Table:
     return table
 
 
-def setting_names() -> Iterator[str]:
+def list_setting_names() -> Iterator[str]:
     """Yields each NAME= of --set, for completion."""
     for name, schema in (WHOLE | CONDITIONS).items():
         yield f"{name}="
@@ -120,20 +120,20 @@ def setting_names() -> Iterator[str]:
 def _read(schema: Any, given: Any, place: Place, mistake: Mistake) -> Any:
     """Reads a value with the reader of its key: a list of values, or a table of these."""
     if isinstance(schema, Key):
-        return _values(schema, given, place, mistake)
+        return _read_values(schema, given, place, mistake)
     if not isinstance(given, dict):
         keys = "" if isinstance(schema, Named) else f" with the keys {', '.join(schema)}"
         raise mistake(place, f"expected a table{keys}.")
     table: Table = {}
     for word, value in given.items():
-        name, inner = _key(schema, word, place, mistake)
+        name, inner = _find_key(schema, word, place, mistake)
         if name in table:
             raise mistake((*place, word), f"'{name}' is given twice.")
         table[name] = _read(inner, value, (*place, word), mistake)
     return table
 
 
-def _key(schema: Any, word: str, place: Place, mistake: Mistake) -> tuple[Any, Any]:
+def _find_key(schema: Any, word: str, place: Place, mistake: Mistake) -> tuple[Any, Any]:
     """Returns the name of a key in its table, and the schema of its value."""
     if isinstance(schema, Named):
         try:
@@ -147,7 +147,7 @@ def _key(schema: Any, word: str, place: Place, mistake: Mistake) -> tuple[Any, A
     return name, schema[name]
 
 
-def _values(key: Key, given: Any, place: Place, mistake: Mistake) -> list[Any]:
+def _read_values(key: Key, given: Any, place: Place, mistake: Mistake) -> list[Any]:
     items = (
         given if isinstance(given, list) else given.split(":") if isinstance(given, str) and key.is_list else [given]
     )
@@ -165,7 +165,7 @@ def _values(key: Key, given: Any, place: Place, mistake: Mistake) -> list[Any]:
     return values
 
 
-def _changes(settings: Sequence[str]) -> Iterator[tuple[Place, Any]]:
+def _list_changes(settings: Sequence[str]) -> Iterator[tuple[Place, Any]]:
     """Yields the key and the value of each --set, tables before single values."""
     changes: dict[Place, Any] = {}
     for setting in settings:
@@ -177,17 +177,17 @@ def _changes(settings: Sequence[str]) -> Iterator[tuple[Place, Any]]:
         schema: Any = WHOLE | CONDITIONS
         for number, word in enumerate(words):
             if isinstance(schema, Key):
-                raise _option_mistake(words, f"there is no such key. Did you mean '{'.'.join(words[:number])}'?")
-            name, schema = _key(schema, word, words[:number], _option_mistake)
+                raise _make_mistake(words, f"there is no such key. Did you mean '{'.'.join(words[:number])}'?")
+            name, schema = _find_key(schema, word, words[:number], _make_mistake)
             path = (*path, name)
-        given = text if isinstance(schema, Key) else _named_values(words, schema, text)
+        given = text if isinstance(schema, Key) else _read_named_values(words, schema, text)
         if path in changes:
-            raise _option_mistake(words, f"the key is given twice. {SWEEP}")
-        changes[path] = _read(schema, given, words, _option_mistake)
+            raise _make_mistake(words, f"the key is given twice. {SWEEP}")
+        changes[path] = _read(schema, given, words, _make_mistake)
     yield from sorted(changes.items(), key=lambda change: len(change[0]))
 
 
-def _named_values(place: tuple[str, ...], schema: Any, text: str) -> Table:
+def _read_named_values(place: tuple[str, ...], schema: Any, text: str) -> Table:
     """Returns the table that a text with commas means: 'latency=2us,gap=1us', or '1.1,2@rank=3' of cores."""
     if "=" not in text and place[-1] in UNNAMED:
         return {UNNAMED[place[-1]]: text}
@@ -201,27 +201,27 @@ def _named_values(place: tuple[str, ...], schema: Any, text: str) -> Table:
             names = [name.strip()]
             if not equals:
                 allowed = "" if isinstance(schema, Named) else f" The names are: {', '.join(schema)}."
-                raise _option_mistake(place, f"'{word}' is not of the form name=value.{allowed}")
+                raise _make_mistake(place, f"'{word}' is not of the form name=value.{allowed}")
         inner = table
         for name in names[:-1]:
             inner = inner.setdefault(name, {})
         if not isinstance(inner, dict) or names[-1] in inner:
-            raise _option_mistake(place, f"'{'='.join(names)}' is given twice. {SWEEP}")
+            raise _make_mistake(place, f"'{'='.join(names)}' is given twice. {SWEEP}")
         inner[names[-1]] = value
     return table
 
 
-def _option_mistake(place: Place, sentence: str) -> UsageError:
+def _make_mistake(place: Place, sentence: str) -> UsageError:
     return UsageError(f"--set {'.'.join(map(str, place))}: {sentence}")
 
 
-def _merged(table: Table, over: Mapping[str, Any]) -> Table:
+def _merge(table: Table, over: Mapping[str, Any]) -> Table:
     return table | {
-        name: _merged(table.get(name, {}), value) if isinstance(value, dict) else value for name, value in over.items()
+        name: _merge(table.get(name, {}), value) if isinstance(value, dict) else value for name, value in over.items()
     }
 
 
-def _changed(table: Table, changes: Sequence[tuple[Place, Any]]) -> Table:
+def _apply_changes(table: Table, changes: Sequence[tuple[Place, Any]]) -> Table:
     def put(table: Table, path: tuple[Any, ...], value: Any) -> Table:
         first, *rest = path
         return table | {first: put(table.get(first, {}), tuple(rest), value) if rest else value}

@@ -14,21 +14,21 @@ from steelyard.whatif.network import (
     NETWORK,
     Network,
     Protocol,
-    network,
-    network_from_results,
-    protocols,
+    make_network,
+    make_protocols,
+    read_network,
 )
-from steelyard.whatif.perturbation import LOSS, NOISE, Loss, Noise, loss, noise
+from steelyard.whatif.perturbation import LOSS, NOISE, Loss, Noise, make_loss, make_noise
 from steelyard.whatif.question import NOWHERE, Places, Point
 from steelyard.whatif.scenario import PLACES, WHOLE, Scenario, Table, read_tree
-from steelyard.whatif.speeds import cores, written_span
-from steelyard.whatif.tree import ONE_SWITCH, TREE, tree
+from steelyard.whatif.speeds import format_span, make_cores
+from steelyard.whatif.tree import ONE_SWITCH, TREE, make_tree
 from steelyard.whatif.wording import COUNT
 
 Made = TypeVar("Made")
 
 
-def section_points(scenario: Scenario, runs: Path) -> dict[str, tuple[Point, ...]]:
+def list_points(scenario: Scenario, runs: Path) -> dict[str, tuple[Point, ...]]:
     """Returns the points of each section: all combinations of its values, the last key fastest.
 
     `runs` holds the runs whose network a scenario names. UsageError for values that contradict each other.
@@ -36,17 +36,17 @@ def section_points(scenario: Scenario, runs: Path) -> dict[str, tuple[Point, ...
 
     @cache
     def measured(run: str | None) -> Network:
-        return measured_network(run, runs)
+        return find_network(run, runs)
 
-    return {title: _points(scenario, title, measured) for title in scenario.sections}
+    return {title: _make_points(scenario, title, measured) for title in scenario.sections}
 
 
-def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> tuple[Point, ...]:
+def _make_points(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> tuple[Point, ...]:
     table = scenario.sections[title]
 
     def make_all(name: str, make: Callable[[Mapping[str, Any]], Made], default: Made) -> list[Made]:
         try:
-            return [make(values) for values in _combinations(table[name])] if table.get(name) else [default]
+            return [make(values) for values in _combine(table[name])] if table.get(name) else [default]
         except ValueError as error:
             raise scenario.mistake(title, (name,), f"{error}.") from None
 
@@ -66,11 +66,11 @@ def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Net
             places=place,
         )
         for net, switches, lost, noisy, core, share, mapping, place in itertools.product(
-            _networks(scenario, title, measured),
-            make_all("tree", tree, ONE_SWITCH),
-            make_all("loss", loss, Loss()),
-            make_all("noise", noise, Noise()),
-            cores(table.get("core", {})),
+            _make_networks(scenario, title, measured),
+            make_all("tree", make_tree, ONE_SWITCH),
+            make_all("loss", make_loss, Loss()),
+            make_all("noise", make_noise, Noise()),
+            make_cores(table.get("core", {})),
             table.get("affected", [1.0]),
             table.get("ranks_per_node", [1]),
             make_all("places", lambda values: Places(**values), NOWHERE),
@@ -79,27 +79,27 @@ def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Net
     return tuple(dict.fromkeys(points))
 
 
-def _networks(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> list[Network]:
+def _make_networks(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> list[Network]:
     table = scenario.sections[title].get("network", {})
     between = {name: values for name, values in table.items() if name not in INSIDE}
     run = between.pop("run", [None])[0]
     if run and between:
         sentence = f"the run gives all values between nodes. Remove 'run', or '{next(iter(between))}'."
         raise scenario.mistake(title, ("network", "run"), sentence)
-    networks = [network(values) for values in _combinations(between)] if between else [measured(run)]
+    networks = [make_network(values) for values in _combine(between)] if between else [measured(run)]
     for place in INSIDE:
         if table.get(place):
-            choices = [protocols(values) for values in _combinations(table[place])]
+            choices = [make_protocols(values) for values in _combine(table[place])]
             networks = [replace(one, **{place: choice}) for one in networks for choice in choices]  # type: ignore[arg-type]
     return networks
 
 
-def _combinations(table: Table) -> Iterator[dict[str, Any]]:
+def _combine(table: Table) -> Iterator[dict[str, Any]]:
     for values in itertools.product(*table.values()):
         yield dict(zip(table, values, strict=True))
 
 
-def measured_network(run: str | None, runs: Path) -> Network:
+def find_network(run: str | None, runs: Path) -> Network:
     """Returns the network that a run measured (None: the newest run). UsageError if it measured none."""
     from steelyard.judge import evaluation
     from steelyard.measure import records
@@ -110,7 +110,7 @@ def measured_network(run: str | None, runs: Path) -> Network:
             "--set network=latency=2us,overhead=1us,time_per_byte=100ps/B, or measure them: steelyard run --only network.model"
         )
     evaluated = evaluation.evaluate(records.find(runs, run))
-    return network_from_results(evaluated.results, evaluated.run.id)
+    return read_network(evaluated.results, evaluated.run.id)
 
 
 def describe_point(point: Point, whole: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,10 +118,10 @@ def describe_point(point: Point, whole: Mapping[str, Any]) -> dict[str, Any]:
     lower, upper = point.tree.uplinks
     core: dict[str, Any] = {"all": point.core}
     for speed in point.speeds:
-        core.setdefault(speed.of, {})[written_span((speed.first, speed.last))] = speed.factor
+        core.setdefault(speed.of, {})[format_span((speed.first, speed.last))] = speed.factor
     tables = {
-        "network": _written_network(point.network),
-        "tree": _written(
+        "network": _write_network(point.network),
+        "tree": _compact(
             TREE,
             {
                 "nodes": point.tree.nodes,
@@ -132,17 +132,17 @@ def describe_point(point: Point, whole: Mapping[str, Any]) -> dict[str, Any]:
                 "hop2": upper.hop,
             },
         ),
-        "loss": _written(LOSS, vars(point.loss)),
-        "noise": _written(NOISE, {"recording": point.noise.recording} if point.noise.recording else vars(point.noise)),
+        "loss": _compact(LOSS, vars(point.loss)),
+        "noise": _compact(NOISE, {"recording": point.noise.recording} if point.noise.recording else vars(point.noise)),
         "core": core,
         "affected": point.affected,
         "ranks_per_node": point.ranks_per_node,
-        "places": _written(PLACES, vars(point.places)),
+        "places": _compact(PLACES, vars(point.places)),
     }
     return {name: WHOLE[name].write(value) for name, value in whole.items()} | tables
 
 
-def _written_network(network: Network) -> dict[str, Any]:
+def _write_network(network: Network) -> dict[str, Any]:
     """A run stands for the protocols that it measured, of which there may be several."""
     across = (
         {"run": network.name}
@@ -156,10 +156,10 @@ def _written_network(network: Network) -> dict[str, Any]:
 
 
 def _write_protocol(protocol: Protocol) -> dict[str, Any]:
-    return _written(NETWORK, {name: getattr(protocol, letter) for name, letter in LETTERS.items() if letter != "S"})
+    return _compact(NETWORK, {name: getattr(protocol, letter) for name, letter in LETTERS.items() if letter != "S"})
 
 
-def _written(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _compact(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Leaves out what is not given: None, an empty text, a number of nothing."""
     given = {
         name: value

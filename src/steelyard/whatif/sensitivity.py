@@ -34,7 +34,7 @@ class Sensitivity:
     enough: float
 
 
-def _scaled(change: Callable[[Protocol, float], Protocol]) -> Callable[[Point, float], Point]:
+def _scale(change: Callable[[Protocol, float], Protocol]) -> Callable[[Point, float], Point]:
     def changed(point: Point, factor: float) -> Point:
         network = point.network
 
@@ -59,9 +59,9 @@ def _scale_bandwidth(point: Point, factor: float) -> Point:
     return replace(_BANDWIDTH(point, factor), tree=replace(point.tree, uplinks=(lower, upper)))
 
 
-_LATENCY = _scaled(lambda p, factor: replace(p, L=factor * p.L))
-_BANDWIDTH = _scaled(lambda p, factor: replace(p, G=factor * p.G))
-_OVERHEAD = _scaled(lambda p, factor: replace(p, o=factor * p.o, g=factor * p.g, O=factor * p.O))
+_LATENCY = _scale(lambda p, factor: replace(p, L=factor * p.L))
+_BANDWIDTH = _scale(lambda p, factor: replace(p, G=factor * p.G))
+_OVERHEAD = _scale(lambda p, factor: replace(p, o=factor * p.o, g=factor * p.g, O=factor * p.O))
 
 # The costs, and functions that return a point with a share of the cost.
 PARAMETERS: tuple[tuple[str, Callable[[Point, float], Point]], ...] = (
@@ -72,7 +72,7 @@ PARAMETERS: tuple[tuple[str, Callable[[Point, float], Point]], ...] = (
 )
 
 
-def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tuple[Sensitivity, ...]:
+def measure_gains(base: Point, time: float, ask: Ask, whole: bool = True) -> tuple[Sensitivity, ...]:
     """Returns the gains of a point that takes `time` s, for each cost.
 
     `whole`: replays all factors. Otherwise it replays only those that the sentences need: no cost and a tenth less of each,
@@ -81,7 +81,7 @@ def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tup
     if whole:
         times = ask([change(base, factor) for _, change in PARAMETERS for factor in FACTORS])
         return tuple(
-            _sensitivity(name, dict(zip(FACTORS, times[len(FACTORS) * number :], strict=False)))
+            _make_sensitivity(name, dict(zip(FACTORS, times[len(FACTORS) * number :], strict=False)))
             for number, (name, _) in enumerate(PARAMETERS)
         )
     ends = iter(ask([change(base, factor) for _, change in PARAMETERS for factor in (TENTH, FACTORS[-1])]))
@@ -91,21 +91,21 @@ def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tup
     while asked := [
         (name, change, factor)
         for name, change in PARAMETERS
-        if (factor := _between(times_of[name])) is not None and 1 - times_of[name][TENTH] / (time or 1.0) >= MATTERS
+        if (factor := _next(times_of[name])) is not None and 1 - times_of[name][TENTH] / (time or 1.0) >= MATTERS
     ]:
         for (name, _, factor), answer in zip(asked, ask([c(base, f) for _, c, f in asked]), strict=True):
             times_of[name][factor] = answer
-    return tuple(_sensitivity(name, times) for name, times in times_of.items())
+    return tuple(_make_sensitivity(name, times) for name, times in times_of.items())
 
 
-def _between(times: Times) -> float | None:
+def _next(times: Times) -> float | None:
     """Returns the next factor to replay, between the last one that leaves a gain and the first one that does not, or None.
 
     The first one follows from a straight line through the whole cost and a tenth less, on which most times lie. Each further
     one halves the rest.
     """
     indices = [FACTORS.index(factor) for factor in sorted(times, reverse=True)]
-    first = next(i for i in indices if not _gains(times, FACTORS[i]))
+    first = next(i for i in indices if not _has_gain_left(times, FACTORS[i]))
     last = max((i for i in indices if i < first), default=first)
     if first - last < 2:
         return None
@@ -116,14 +116,14 @@ def _between(times: Times) -> float | None:
     return min((factor for factor in FACTORS[last + 1 : first] if factor > least), default=FACTORS[last + 1])
 
 
-def _gains(times: Times, factor: float) -> bool:
+def _has_gain_left(times: Times, factor: float) -> bool:
     """Returns whether more than a hundredth of the time can still be saved below a factor."""
     return times[factor] - times[FACTORS[-1]] > ENOUGH * (times[1.0] or 1.0)
 
 
-def _sensitivity(name: str, times: Times) -> Sensitivity:
+def _make_sensitivity(name: str, times: Times) -> Sensitivity:
     first, last = times[1.0], times[FACTORS[-1]]
-    enough = next(factor for factor in FACTORS if factor in times and not _gains(times, factor))
+    enough = next(factor for factor in FACTORS if factor in times and not _has_gain_left(times, factor))
     whole = tuple(times[factor] for factor in FACTORS) if len(times) == len(FACTORS) else ()
     tenth, most = (1 - less / first if first else 0.0 for less in (times[TENTH], last))
     return Sensitivity(name, whole, tenth, most, enough)

@@ -15,37 +15,37 @@ NOTED = 0.02  # share of the time from which waits for a processor, and the long
 BALANCED = 0.95  # load balance from which no rank is named
 
 
-def sentences(answer: Answer) -> tuple[str, ...]:
+def describe_answer(answer: Answer) -> tuple[str, ...]:
     """Returns all sentences, the most important first."""
     ranks = len(answer.account.computing) if answer.account else 0
-    return (*undisturbed(answer), *slowdowns.sentences(answer, ranks))
+    return (*describe_undisturbed(answer), *slowdowns.describe_slowdowns(answer, ranks))
 
 
-def undisturbed(answer: Answer, *others: Answer) -> tuple[str, ...]:
+def describe_undisturbed(answer: Answer, *others: Answer) -> tuple[str, ...]:
     """Returns sentences about the undisturbed replay: where the time goes, and which changes would help.
 
     `others` are the answers to further sections. The gains are of the slowest prediction of all.
     """
     slowest = max((answer, *others), key=lambda one: one.worst.time if one.worst else 0.0)
     ranks = len(answer.account.computing) if answer.account else 0
-    longer = phases.sentences(answer.phases, ranks, answer.traced)
-    traced = traced_run.sentences(answer.traced_run)
+    longer = phases.describe_phases(answer.phases, ranks, answer.traced)
+    traced = traced_run.describe_sends(answer.traced_run)
     compared = (
         traced_run.compare_times(answer.traced, answer.unchanged[0].time) if answer.traced and answer.comparable else ()
     )
     return (
-        *_base(answer),
-        *_efficiency(answer.shares),
+        *_describe_base(answer),
+        *_describe_efficiency(answer.shares),
         *compared,
         *traced,
-        *_busiest(answer),
+        *_describe_busiest(answer),
         *longer,
-        *_path(answer.path, answer.base.time if answer.base else 0.0),
-        *_gains(slowest),
+        *_describe_path(answer.path, answer.base.time if answer.base else 0.0),
+        *_describe_gains(slowest),
     )
 
 
-def _base(answer: Answer) -> Iterator[str]:
+def _describe_base(answer: Answer) -> Iterator[str]:
     """Names the replay that the sentences describe, if other ones are predicted."""
     base = answer.base
     if base and any(p.point != base.point for p in answer.predictions):
@@ -57,7 +57,7 @@ def _base(answer: Answer) -> Iterator[str]:
         )
 
 
-def waits(traced: Traced) -> str:
+def describe_waits(traced: Traced) -> str:
     """Returns a sentence on the waits for a processor in the computing of a trace, with the advice to leave them out; ""."""
     if traced.without_waits:
         return (
@@ -72,13 +72,13 @@ def waits(traced: Traced) -> str:
     )
 
 
-def _efficiency(shares: Efficiency | None) -> Iterator[str]:
+def _describe_efficiency(shares: Efficiency | None) -> Iterator[str]:
     if shares is None:
         return
     yield (
-        f"The ranks compute during {_share(shares.parallel)} of the time. This is the product of load balance "
-        f"{_share(shares.load_balance)}, serialisation {_share(shares.serialisation)} and transfer "
-        f"{_share(shares.transfer)} (100 % = no loss)."
+        f"The ranks compute during {_format_share(shares.parallel)} of the time. This is the product of load balance "
+        f"{_format_share(shares.load_balance)}, serialisation {_format_share(shares.serialisation)} and transfer "
+        f"{_format_share(shares.transfer)} (100 % = no loss)."
     )
     causes = {
         "the load balance: some ranks compute longer than others. A faster network does not reduce it": shares.load_balance,
@@ -90,7 +90,7 @@ def _efficiency(shares: Efficiency | None) -> Iterator[str]:
         yield f"The main loss is {cause}."
 
 
-def _busiest(answer: Answer) -> Iterator[str]:
+def _describe_busiest(answer: Answer) -> Iterator[str]:
     """Names the rank that computes most, if the load is not balanced."""
     if answer.account is None or answer.shares is None or answer.shares.load_balance > BALANCED:
         return
@@ -100,10 +100,10 @@ def _busiest(answer: Answer) -> Iterator[str]:
     yield f"Rank {times.index(most)} computes longest: {quantity(most, 's')}, {more} longer than the mean of all ranks."
 
 
-def _path(path: CriticalPath | None, time: float) -> Iterator[str]:
+def _describe_path(path: CriticalPath | None, time: float) -> Iterator[str]:
     if path is None or not path.messages:
         return
-    parts = [f"{_share(part / path.time)} {name}" for name, part in (
+    parts = [f"{_format_share(part / path.time)} {name}" for name, part in (
         ("computing", path.computing), ("message overhead", path.talking), ("the network", path.network)
     )]  # fmt: skip
     longest = max(range(len(path.ranks)), key=lambda rank: path.ranks[rank])
@@ -120,7 +120,7 @@ def _path(path: CriticalPath | None, time: float) -> Iterator[str]:
     )
 
 
-def _gains(answer: Answer) -> Iterator[str]:
+def _describe_gains(answer: Answer) -> Iterator[str]:
     """Ranks all single changes on one base: the slowest disturbed replay, the traced run if it took longer, or the replay."""
     scale, removed = 1.0, {}
     if worst := answer.worst:
@@ -137,14 +137,14 @@ def _gains(answer: Answer) -> Iterator[str]:
     gains = [
         (share, f"Without {name}, the program takes {percent(share, 1)} less time.") for name, share in removed.items()
     ]
-    gains += [(s.tenth * scale, _gain(s, scale)) for s in answer.gains if s.tenth >= MATTERS]
+    gains += [(s.tenth * scale, _describe_gain(s, scale)) for s in answer.gains if s.tenth >= MATTERS]
     for number, (_, text) in enumerate(sorted((g for g in gains if g[0] >= MATTERS), key=lambda gain: -gain[0])):
         yield f"The largest gain is here: {text[0].lower()}{text[1:]}" if number == 0 else text
-    if rest := [_cost(s) for s in answer.gains if s.tenth * scale < MATTERS]:
+    if rest := [_name_cost(s) for s in answer.gains if s.tenth * scale < MATTERS]:
         yield f"10 % less {' or '.join(rest)} saves less than {percent(MATTERS)} of the time."
 
 
-def _gain(s: Sensitivity, scale: float) -> str:
+def _describe_gain(s: Sensitivity, scale: float) -> str:
     stops = (
         f" If you reduce it to {percent(s.enough)}, a further reduction saves less than {percent(ENOUGH)} of the time."
         if 0 < s.enough < 1
@@ -152,13 +152,13 @@ def _gain(s: Sensitivity, scale: float) -> str:
     )
     # Ready operations can run in another order if a cost is less, and this order can be slower.
     most = f" Without this cost, the program takes {percent(s.most * scale)} less time.{stops}" * (s.most >= s.tenth)
-    return f"10 % less {_cost(s)} saves {percent(s.tenth * scale, 1)} of the time.{most}"
+    return f"10 % less {_name_cost(s)} saves {percent(s.tenth * scale, 1)} of the time.{most}"
 
 
-def _share(part: float) -> str:
+def _format_share(part: float) -> str:
     """Returns a percentage, but not 0 % for what is more than nothing."""
     return "less than 1 %" if 0 < part < 0.005 else percent(part)
 
 
-def _cost(s: Sensitivity) -> str:
+def _name_cost(s: Sensitivity) -> str:
     return {"bandwidth": "time for each byte (bandwidth)", "cores": "time to compute (cores)"}.get(s.name, s.name)

@@ -8,7 +8,7 @@ from steelyard.model.units import nominal, quantity, significant
 from steelyard.model.words import plural
 from steelyard.whatif import growth
 from steelyard.whatif.answer import Answer, Prediction
-from steelyard.whatif.conditions import disturbances, label, often
+from steelyard.whatif.conditions import disturbances, how_often, label
 from steelyard.whatif.growth import list_lines, without_loss
 from steelyard.whatif.question import Point
 
@@ -34,12 +34,12 @@ class Slowdown:
         return self.prediction.point
 
     @property
-    def costs(self) -> bool | None:
+    def is_costly(self) -> bool | None:
         """Returns whether it costs more than a tenth of the time; None if the interval includes a tenth."""
         return True if self.low > TENTH_MORE else False if self.high <= TENTH_MORE else None
 
     @property
-    def enough(self) -> int:
+    def needed_draws(self) -> int:
         """Returns a number of draws that suffices for an answer, if their mean and their spread stay as they are."""
         away = abs(self.times - TENTH_MORE)
         half = max(self.high - self.times, self.times - self.low)
@@ -53,7 +53,7 @@ class Slowdown:
 Line = list[Slowdown]
 
 
-def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
+def describe_slowdowns(answer: Answer, ranks: int) -> tuple[str, ...]:
     """Returns first how much longer the program takes, then the ranks and the probability from which it costs a tenth."""
     slowdowns = [
         _compare_with_base(p, base.time)
@@ -61,13 +61,13 @@ def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
         if p.point.random and base.time
     ]
     if not slowdowns:
-        return tuple(_cores(answer))
+        return tuple(_describe_cores(answer))
     lossy = [_compare_with_base(s.prediction, answer.without[s.point][0]) for s in slowdowns]  # noise stays
     return (
-        *_cores(answer),
+        *_describe_cores(answer),
         *_describe_losses(lossy),
         *_describe_noises(answer),
-        *growth.sentences(answer, ranks),
+        *growth.describe_growth(answer, ranks),
         _describe_range(slowdowns),
         *_name_ranks(slowdowns, ranks),
         *_name_probability(lossy),
@@ -79,7 +79,7 @@ def _compare_with_base(p: Prediction, base: float) -> Slowdown:
     return Slowdown(p, base, p.time / base, low / base, high / base)
 
 
-def _cores(answer: Answer) -> Iterator[str]:
+def _describe_cores(answer: Answer) -> Iterator[str]:
     """States what the changed cores alone do to the time."""
     pairs = dict.fromkeys(zip(answer.undisturbed, answer.unchanged, strict=True))
     changed = [(p, base) for p, base in pairs if p.point != base.point and base.time]
@@ -111,7 +111,8 @@ def _describe_losses(found: Line) -> Iterator[str]:
         line = sorted(lines[key], key=lambda s: -s.point.loss.rto)
         where = label(line[0].point, [s.point for s in found], "loss", "RTO", "affected")
         parts = [
-            f"by {_times(s.times)} with {'a time-out of ' if s == line[0] else ''}{nominal(s.point.loss.rto, 's', 6)}{_doubt(s)}"
+            f"by {_times(s.times)} with {'a time-out of ' if s == line[0] else ''}"
+            f"{nominal(s.point.loss.rto, 's', 6)}{_mark_doubt(s)}"
             for s in line
         ]
         yield f"With {_format_loss(line[0].point)} loss{where}, the time is multiplied {', '.join(parts)}."
@@ -123,7 +124,7 @@ def _describe_noises(answer: Answer) -> Iterator[str]:
     """States the slowdown by noise alone where there are losses, too."""
     found = [p for p in answer.predictions if p.point.loss.probability and p.point.noise.duration]
     for p in [p for p in found if answer.without[p.point][1]][:MOST_LINES]:
-        what = f"interruptions of {quantity(p.point.noise.duration, 's')} {often(p.point.noise)}"
+        what = f"interruptions of {quantity(p.point.noise.duration, 's')} {how_often(p.point.noise)}"
         others = label(p.point, [p.point for p in found], "noise")
         yield f"With {what}{others}, the time is multiplied by {significant(p.time / answer.without[p.point][1], 3)}."
 
@@ -133,8 +134,8 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3g}" if ratio < 999.5 else f"{ratio:.0f}"
 
 
-def _doubt(s: Slowdown) -> str:
-    return f" (95 % interval: {_times(s.low)} to {_times(s.high)})" if s.costs is None else ""
+def _mark_doubt(s: Slowdown) -> str:
+    return f" (95 % interval: {_times(s.low)} to {_times(s.high)})" if s.is_costly is None else ""
 
 
 def _describe_range(found: Line) -> str:
@@ -153,9 +154,9 @@ def _describe_range(found: Line) -> str:
 
 def _describe_first_cost(line: Line, condition: str, where: Callable[[Point], str]) -> str:
     """Names the first point of a line that surely costs a tenth; or says that none does, or that the draws are too few."""
-    over = next((s for s in line if s.costs), None)
+    over = next((s for s in line if s.is_costly), None)
     before = line if over is None else line[: line.index(over)]
-    doubtful = [s for s in before if s.costs is None]
+    doubtful = [s for s in before if s.is_costly is None]
     if over:
         perhaps = f", perhaps from {where(doubtful[0].point)} on" if doubtful else ""
         return f"{condition}, the time grows by more than 10 % from {where(over.point)} on ({_times(over.times)} times){perhaps}."
@@ -164,7 +165,7 @@ def _describe_first_cost(line: Line, condition: str, where: Callable[[Point], st
         return (
             f"{condition}, {plural(len(unsure.prediction.times), 'random replay')} are too few to decide whether the "
             f"time grows by 10 % with {where(unsure.point)} (95 % interval: {_times(unsure.low)} to {_times(unsure.high)} "
-            f"times). Use --set repeats={unsure.enough}."
+            f"times). Use --set repeats={unsure.needed_draws}."
         )
     last = line[-1]
     return f"{condition}, the time grows by less than 10 %, even with {where(last.point)} ({_times(last.times)} times)."
@@ -174,7 +175,7 @@ def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
     """Names the fewest affected ranks that cost a tenth, under the harshest of the conditions that are swept over ranks."""
 
     def where(point: Point) -> str:
-        return f"{plural(point.affected_ranks(ranks), 'rank')} of {ranks}"
+        return f"{plural(point.count_affected_ranks(ranks), 'rank')} of {ranks}"
 
     lines = list_lines(found, lambda s: s.point, lambda p: replace(p, affected=1.0), lambda p: p.affected)
     for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:

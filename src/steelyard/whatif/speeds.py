@@ -22,7 +22,7 @@ class Speed:
     last: int
 
     def __str__(self) -> str:
-        return f"× {self.factor:g} {self.of} {written_span((self.first, self.last))}"
+        return f"× {self.factor:g} {self.of} {format_span((self.first, self.last))}"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Cores:
     some: tuple[Speed, ...] = ()
 
 
-def span(text: str) -> tuple[int, int]:
+def parse_span(text: str) -> tuple[int, int]:
     """Returns the first and the last number of '3', '3-7' or '3-'. ValueError if the text is none of these."""
     first, dash, last = (part.strip() for part in text.partition("-"))
     numbers = [int(x) for x in (first, last) if x.isascii() and x.isdigit() and len(x) < 17]
@@ -42,16 +42,16 @@ def span(text: str) -> tuple[int, int]:
     return numbers[0], LAST if dash and not last else numbers[-1]
 
 
-def written_span(span: tuple[int, int]) -> str:
-    """Returns the text that `span` reads."""
+def format_span(span: tuple[int, int]) -> str:
+    """Returns the text that `parse_span` reads."""
     first, last = span
     return str(first) if first == last else f"{first}-{'' if last == LAST else last}"
 
 
-CORE = {"all": wording.FACTOR} | {of: Named(span, wording.FACTOR) for of in get_args(Of)}
+CORE = {"all": wording.FACTOR} | {of: Named(parse_span, wording.FACTOR) for of in get_args(Of)}
 
 
-def cores(table: Mapping[str, Any]) -> list[Cores]:
+def make_cores(table: Mapping[str, Any]) -> list[Cores]:
     """Returns each combination of the values of a table with the keys in `CORE`, the last list fastest; factors of 1 are none."""
     lists = [
         [Speed(factor, of, *places) for factor in factors]

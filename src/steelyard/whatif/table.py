@@ -32,9 +32,9 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
         folder = Path(name)
         answer = program.ask_exporter([str(trace), "1e9", "table", str(folder)], machine)
         output.mkdir(exist_ok=True)
-        rows = [line.split(",", len(_RANKS) - 1) for line in _lines(folder / "ranks.csv")]
+        rows = [line.split(",", len(_RANKS) - 1) for line in _read_lines(folder / "ranks.csv")]
         with sql.connect() as base:
-            base.execute(f"CREATE TABLE ranks ({', '.join(f'{n} {_type(n)}' for n in _RANKS)})")
+            base.execute(f"CREATE TABLE ranks ({', '.join(f'{n} {_find_type(n)}' for n in _RANKS)})")
             base.executemany(f"INSERT INTO ranks VALUES ({', '.join('?' * len(_RANKS))})", rows)
             sql.copied(base, "ranks", output / RANKS)
             sql.copied(
@@ -72,9 +72,9 @@ def rebuild(table: Path, folder: Path, machine: Machine) -> None:
     program.ask_exporter([str(folder), "1e9", "rebuilt", str(folder)], machine)
 
 
-def _type(name: str) -> str:
+def _find_type(name: str) -> str:
     return "VARCHAR" if name == "host" else "BIGINT"
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.whatif.engine import Engine
-from steelyard.whatif.question import PS, Point, Question, line
+from steelyard.whatif.question import PS, Point, Question, write_line
 
 STEPS = 100  # of time: with 24 lines of ranks, twice, as many cells as a figure can show
 CLEAR = 3.0  # slowdown above which the undisturbed timeline is too short to be read
@@ -42,15 +42,15 @@ def choose_point(slowdowns: Sequence[tuple[Point, float]]) -> Point | None:
     return min(candidates, key=lambda pair: pair[1])[0] if candidates else None
 
 
-def timelines(engine: Engine, question: Question, point: Point) -> Timelines:
+def replay_timelines(engine: Engine, question: Question, point: Point) -> Timelines:
     """Returns the timelines of the first draw, without contention."""
     # Later packets can reveal a loss only in mode event, which has no timelines.
     drawn = replace(point, loss=replace(point.loss, sack=False))
     asked = replace(question, points=(point.undisturbed, drawn), repeats=1, mode="dataflow", recording=None)
-    reply = engine.ask(f"{line(asked)} timelines={STEPS}")
+    reply = engine.ask(f"{write_line(asked)} timelines={STEPS}")
     times = [time / PS for time in reply["time"]]
     points = (point.undisturbed, point)
-    before, after = (timeline(*line_of) for line_of in zip(points, times, reply["timelines"], strict=True))
+    before, after = (read_timeline(*line_of) for line_of in zip(points, times, reply["timelines"], strict=True))
     return Timelines(before, after, max(times), reply["together"])
 
 
@@ -59,7 +59,7 @@ def edge(number: int) -> float:
     return float(NS * 10 ** (number / BINS))
 
 
-def timeline(point: Point, time: float, found: Mapping[str, Any]) -> Timeline:
+def read_timeline(point: Point, time: float, found: Mapping[str, Any]) -> Timeline:
     """Returns the timeline in a reply of the engine, of a replay that took `time` s."""
     computing, talking = (tuple(map(tuple, found[name])) for name in ("computing", "talking"))
     return Timeline(point, time, computing, talking, tuple(found["sent"]))

@@ -7,8 +7,8 @@ from typing import Any
 from steelyard.model.units import percent, quantity
 from steelyard.whatif.engine import Engine, Traced
 from steelyard.whatif.perturbation import RTO
-from steelyard.whatif.question import PS, Point, Question, line
-from steelyard.whatif.timelines import STEPS, Timeline, timeline
+from steelyard.whatif.question import PS, Point, Question, write_line
+from steelyard.whatif.timelines import STEPS, Timeline, read_timeline
 
 ALIKE = 0.05  # difference of both times, as a share of the traced time, that needs no explanation
 
@@ -45,18 +45,18 @@ def read_traced_run(engine: Engine, question: Question, point: Point) -> TracedR
         return None
     asked = replace(question, points=(point,), repeats=1, mode="dataflow", recording=None)
     wait = min((p.loss.rto for p in question.points if p.loss.probability), default=RTO)
-    reply = engine.ask(f"{line(asked)} timelines={STEPS} traced={round(wait * PS)}")
+    reply = engine.ask(f"{write_line(asked)} timelines={STEPS} traced={round(wait * PS)}")
     run, (time,) = reply["traced"], reply["time"]
     return TracedRun(
-        traced=timeline(point, run["span"] / PS, run["activity"]),
-        replayed=timeline(point, time / PS, reply["timelines"][0]),
+        traced=read_timeline(point, run["span"] / PS, run["activity"]),
+        replayed=read_timeline(point, time / PS, reply["timelines"][0]),
         span=max(run["span"], time) / PS,
         together=reply["together"],
-        sends=_sends(run, wait) if run["sends"] else None,
+        sends=_count_sends(run, wait) if run["sends"] else None,
     )
 
 
-def _sends(run: Mapping[str, Any], wait: float) -> Sends:
+def _count_sends(run: Mapping[str, Any], wait: float) -> Sends:
     mean, best, late = (run[name] / PS for name in ("mean", "best", "late"))
     return Sends(count=run["sends"], mean=mean, best=best, late=late, longer=run["longer"], wait=wait)
 
@@ -75,7 +75,7 @@ def compare_times(traced: Traced, replayed: float) -> Iterator[str]:
         )
 
 
-def sentences(run: TracedRun | None) -> Iterator[str]:
+def describe_sends(run: TracedRun | None) -> Iterator[str]:
     """States how long the sends of the traced run took."""
     if run and run.replayed.time and run.sends:
         s = run.sends

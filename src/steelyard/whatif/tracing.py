@@ -36,7 +36,7 @@ class Made:
     seconds: float
 
 
-def mpi_of(words: Sequence[str], named: str | None, machine: Machine) -> Tool:
+def choose_mpi(words: Sequence[str], named: str | None, machine: Machine) -> Tool:
     """Returns the named MPI, or the one whose mpiexec the command starts with, or the default one."""
     if named:
         return build.resolve_mpi(named, machine)
@@ -55,7 +55,7 @@ def _place(program: str) -> Path:
     return Path(program).parent.resolve() / Path(program).name
 
 
-def tracer(machine: Machine, mpi: Tool, show: build.Show = lambda progress: None) -> Path:
+def compile_tracer(machine: Machine, mpi: Tool, show: build.Show = lambda progress: None) -> Path:
     """Returns the path of the tracer's library, which is compiled if the cache lacks it, with its progress to `show`."""
     toolchain = build.resolve(build.default(machine), machine)
     source = build.preloaded("whatif.tracer.so", SOURCE, toolchain, mpi)
@@ -86,7 +86,7 @@ def record(
     `of_user`: as in `starts.start_program`. MachineFailed if no rank wrote a file.
     """
     expect_folder(folder)
-    library = tracer(machine, mpi)
+    library = compile_tracer(machine, mpi)
     folder.mkdir(exist_ok=True)
     before = os.environ.get("LD_PRELOAD")
     loaded = f"{library}:{before}" if before else str(library)
@@ -112,20 +112,20 @@ def record(
         "version": __version__,
         "command": list(words),
         "mpi": build.mpi_name(mpi),
-        "ranks": _ranks(ranks[0]),
-        "began": _moment(done.whole.begin),
-        "ended": _moment(done.whole.end),
+        "ranks": _read_rank_count(ranks[0]),
+        "began": _format_moment(done.whole.begin),
+        "ended": _format_moment(done.whole.end),
         "code": done.code,
     }
     files.write(folder / "trace.json", "The trace", json.dumps(about, indent=1) + "\n")
     return Made(folder, done.code, len(ranks), sum(path.stat().st_size for path in ranks), seconds)
 
 
-def _moment(ns: int) -> str:
+def _format_moment(ns: int) -> str:
     return datetime.fromtimestamp(ns / 1e9).astimezone().isoformat(timespec="milliseconds")
 
 
-def _ranks(path: Path) -> int:
+def _read_rank_count(path: Path) -> int:
     """Returns the number of ranks in the header of a rank's file."""
     with path.open("rb") as file:
         return int(RANKS.unpack(file.read(RANKS.size).ljust(RANKS.size, b"\0"))[2])

@@ -54,7 +54,7 @@ def find_tree(name: str) -> Path:
     return path
 
 
-def tree(values: Mapping[str, Any]) -> Tree:
+def make_tree(values: Mapping[str, Any]) -> Tree:
     """Returns the tree of the keys in `TREE`. ValueError if a level has no number of nodes."""
     if values.get("switches") and not values.get("nodes"):
         raise ValueError("'switches' needs 'nodes', the number of nodes on each of these switches")

@@ -32,21 +32,21 @@ class Named:
     item: Any  # a Key, or the keys of a table
 
 
-def time(text: str) -> float:
+def parse_time(text: str) -> float:
     """Returns seconds: '2.5us' → 2.5e-06; '0' needs no unit."""
-    return _quantity(text, _TIMES, "a length of time such as 2500ns, 2.5us or 200ms")
+    return _parse_quantity(text, _TIMES, "a length of time such as 2500ns, 2.5us or 200ms")
 
 
-def size(text: str) -> int:
+def parse_size(text: str) -> int:
     """Returns bytes: '64k' → 65536."""
-    return round(_quantity(text, _SIZES, "a size such as 1448 or 64k"))
+    return round(_parse_quantity(text, _SIZES, "a size such as 1448 or 64k"))
 
 
-def whole(least: int, most: int) -> Reader:
+def make_whole_reader(least: int, most: int) -> Reader:
     """Returns a reader of whole numbers between two bounds."""
 
     def read(text: str) -> int:
-        value = _number(text, "a whole number")
+        value = _parse_number(text, "a whole number")
         exact = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else int(value)
         if value != int(value) or not least <= exact <= most:
             raise ValueError(f"'{text}' is not a whole number from {least} to {most}")
@@ -55,40 +55,40 @@ def whole(least: int, most: int) -> Reader:
     return read
 
 
-def time_per_byte(text: str) -> float:
+def parse_time_per_byte(text: str) -> float:
     """Returns s/B: '6ns/B', or the rate that it means, '167MB/s'."""
     expected = "a time for each byte such as 0.08ns/B, or a rate such as 12.5GB/s or 100Gbit/s"
     lower = text.lower()
     if lower.endswith("/b"):
-        return _quantity(lower.removesuffix("/b"), _TIMES, expected)
-    rate = _quantity(lower, _RATES, expected)
+        return _parse_quantity(lower.removesuffix("/b"), _TIMES, expected)
+    rate = _parse_quantity(lower, _RATES, expected)
     return 1 / rate if rate else 0.0
 
 
-def share(text: str) -> float:
+def parse_share(text: str) -> float:
     """Returns a number from 0 to 1: '0.1' or '10%'."""
-    value = _number(text.removesuffix("%"), "a share such as 0.1 or 10%") / (100 if text.endswith("%") else 1)
+    value = _parse_number(text.removesuffix("%"), "a share such as 0.1 or 10%") / (100 if text.endswith("%") else 1)
     if not 0 <= value <= 1:
         raise ValueError(f"'{text}' is not a share: expected 0 to 1, or 0% to 100%")
     return value
 
 
-def factor(text: str) -> float:
+def parse_factor(text: str) -> float:
     """Returns a number above 0."""
-    value = _number(text, "a factor such as 1.1")
+    value = _parse_number(text, "a factor such as 1.1")
     if not value > 0:
         raise ValueError(f"'{text}' is not a factor: expected a number above 0")
     return value
 
 
-def switch(text: str) -> bool:
+def parse_switch(text: str) -> bool:
     """Returns whether the text is 'on'; 'off' is the other one."""
     if text not in ("on", "off"):
         raise ValueError(f"'{text}' is neither on nor off")
     return text == "on"
 
 
-def choice(*words: str) -> Reader:
+def one_of(*words: str) -> Reader:
     """Returns a reader that allows these words."""
 
     def read(text: str) -> str:
@@ -99,14 +99,14 @@ def choice(*words: str) -> Reader:
     return read
 
 
-TIME = Key(time, lambda seconds: f"{seconds!r}s")
-TIME_PER_BYTE = Key(time_per_byte, lambda seconds: f"{seconds!r}s/B")
-SIZE, SHARE, FACTOR, SWITCH = Key(size), Key(share), Key(factor), Key(switch)
-COUNT = Key(whole(1, 1 << 30))
+TIME = Key(parse_time, lambda seconds: f"{seconds!r}s")
+TIME_PER_BYTE = Key(parse_time_per_byte, lambda seconds: f"{seconds!r}s/B")
+SIZE, SHARE, FACTOR, SWITCH = Key(parse_size), Key(parse_share), Key(parse_factor), Key(parse_switch)
+COUNT = Key(make_whole_reader(1, 1 << 30))
 NAME = Key(str, is_list=False)
 
 
-def _quantity(text: str, units: Mapping[str, float], expected: str) -> float:
+def _parse_quantity(text: str, units: Mapping[str, float], expected: str) -> float:
     stripped = text.strip().lower()
     number = stripped.rstrip("abcdefghijklmnopqrstuvwxyzµ/ ")
     unit = stripped[len(number) :].strip()
@@ -121,7 +121,7 @@ def _quantity(text: str, units: Mapping[str, float], expected: str) -> float:
     return value * units.get(unit, 1)
 
 
-def _number(text: str, expected: str) -> float:
+def _parse_number(text: str, expected: str) -> float:
     try:
         value = float(text)
     except ValueError:

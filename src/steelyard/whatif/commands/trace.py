@@ -48,9 +48,9 @@ def command(
     folder = output or Path(f"trace-{datetime.now():%Y%m%d-%H%M%S}")
     tracing.expect_folder(folder)
     machine = describe()
-    library = tracing.mpi_of(words, mpi, machine)
+    library = tracing.choose_mpi(words, mpi, machine)
     with Console().building(build.default(machine)) as show:
-        tracing.tracer(machine, library, show)
+        tracing.compile_tracer(machine, library, show)
     made = tracing.record(words, folder, machine, library)
     print(
         f"{plural(made.ranks, 'rank')}, {quantity(made.bytes, 'B')} in {made.folder}. "

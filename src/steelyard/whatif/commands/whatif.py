@@ -24,9 +24,9 @@ PLACE = 190
 
 
 def _complete_setting(incomplete: str) -> list[str]:
-    from steelyard.whatif.scenario import setting_names
+    from steelyard.whatif.scenario import list_setting_names
 
-    return [name for name in setting_names() if name.startswith(incomplete)]
+    return [name for name in list_setting_names() if name.startswith(incomplete)]
 
 
 Trace = Annotated[
@@ -125,16 +125,16 @@ def command(
     if share:
         from steelyard.whatif import batch_tasks
 
-        batch_tasks.carry_out(share)
+        batch_tasks.run_task(share)
         return
     _expect_trace(trace, demo)
     machine = describe(whole=demo)
     file = whatif.load_scenario(scenario) if scenario else None
     if demo and not scenario:
-        file = _demo_scenario(machine, settings or [], quiet)
+        file = _load_demo(machine, settings or [], quiet)
     asked = whatif.read_scenario(file, settings or [])
     with contextlib.ExitStack() as stack:
-        questions = _questions(asked, runs, stack)
+        questions = _make_questions(asked, runs, stack)
         if tasks:
             _expect_no_recording(questions.values())
         if trace is None:
@@ -143,33 +143,33 @@ def command(
             files.expect_output(report, "The page")
         with Console(quiet).building(build.default(machine)) as show:
             compile_program("replay", machine, show)
-        running = stack.enter_context(engine.engine(trace, machine, asked.whole["flops"], engine.part(asked.whole)))
+        running = stack.enter_context(engine.start(trace, machine, asked.whole["flops"], engine.part(asked.whole)))
         if tasks:
             from steelyard.whatif import batch_tasks
 
             batch_tasks.answer(running, list(questions.values()), trace, asked.whole, tasks, options or [], quiet)
-        _answer(running, questions, asked.whole, trace.name, report, quiet, json_)
+        _print_answers(running, questions, asked.whole, trace.name, report, quiet, json_)
 
 
-def _questions(scenario: "Scenario", runs: Path, stack: contextlib.ExitStack) -> "dict[str, Question]":
+def _make_questions(scenario: "Scenario", runs: Path, stack: contextlib.ExitStack) -> "dict[str, Question]":
     """Returns the question of each section by its title; files with recorded noise last as long as the stack."""
     from steelyard import whatif
 
     threads, whole = len(os.sched_getaffinity(0)), scenario.whole
     questions = {}
-    for title, points in whatif.section_points(scenario, runs).items():
+    for title, points in whatif.list_points(scenario, runs).items():
         recording = None
         if name := points[0].noise.recording:
             from steelyard.whatif import recorded_noise
 
-            recording = stack.enter_context(recorded_noise.recorded_noise(name, runs))
+            recording = stack.enter_context(recorded_noise.open_noise(name, runs))
         questions[title] = whatif.Question(
             points, whole["repeats"], whole["seed"], whole["mode"], points[0].ranks_per_node or 1, threads, recording
         )
     return questions
 
 
-def _answer(
+def _print_answers(
     running: "Engine",
     questions: "Mapping[str, Question]",
     whole: Mapping[str, object],
@@ -189,7 +189,7 @@ def _answer(
     parts: list[Part] = []
     for title, question in questions.items():
         expect_places(question.points, running.trace.ranks, running.trace.traced is not None)
-        with printed_prediction.progress(quiet) as show:
+        with printed_prediction.show_progress(quiet) as show:
             answer = whatif.answer(running, question, show, detail)
         if report and not parts:  # the page shows one undisturbed replay beside the traced run
             answer = replace(answer, traced_run=read_traced_run(running, question, answer.unchanged[0].point))
@@ -199,7 +199,7 @@ def _answer(
         printed_prediction.write(parts, running.trace, name, report)
 
 
-def _demo_scenario(machine: "Machine", settings: Sequence[str], quiet: bool) -> "SettingsFile":
+def _load_demo(machine: "Machine", settings: Sequence[str], quiet: bool) -> "SettingsFile":
     """The shipped scenario; its network is an assumption, which the command prints."""
     from steelyard.whatif import demo
 
@@ -208,7 +208,7 @@ def _demo_scenario(machine: "Machine", settings: Sequence[str], quiet: bool) -> 
             "No network is given. The replay assumes Ethernet of 10 Gbit/s. For another one use --set network=…",
             file=sys.stderr,
         )
-    return demo.scenario(demo.ranks_for(machine), settings)
+    return demo.make_scenario(demo.choose_ranks(machine), settings)
 
 
 def _trace_demonstration(machine: "Machine", report: Path | None, quiet: bool) -> tuple[Path, Path]:

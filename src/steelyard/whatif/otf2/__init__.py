@@ -15,7 +15,7 @@ from steelyard.whatif import program
 _MOST = 64 << 20  # bytes that the library may print
 
 
-def anchor_of(path: Path) -> Path | None:
+def find_anchor(path: Path) -> Path | None:
     """Returns the anchor file of an archive: the path itself, or the only one in a folder. None if there is no archive."""
     if files.is_file(path):
         return path if path.suffix == ".otf2" else None
@@ -45,7 +45,7 @@ def _read(anchor: Path, folder: Path) -> Answer:
         ) from None
 
 
-def _said(errors: str) -> str:
+def _find_error(errors: str) -> str:
     """Returns the first error of the OTF2 library, or that its Python package did not know a record."""
     lines = errors.splitlines()
     if any("unhandled python exception" in line for line in lines):
@@ -71,7 +71,7 @@ def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
         reply = {"failed": f"its process ended with {done.returncode}"}
     if "failed" in reply:
         reply["error"] = (
-            f"it is damaged or incomplete; the OTF2 library reports: {_said(done.stderr) or reply['failed']}"
+            f"it is damaged or incomplete; the OTF2 library reports: {_find_error(done.stderr) or reply['failed']}"
         )
     if "error" in reply:
         raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: {reply['error']}.")

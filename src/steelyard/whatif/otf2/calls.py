@@ -7,7 +7,7 @@ from otf2 import enums
 
 from steelyard.whatif.otf2 import records, sizes
 from steelyard.whatif.otf2.archive import SELF, Definitions, Refusal
-from steelyard.whatif.otf2.rows import Row, Together, exchanged
+from steelyard.whatif.otf2.rows import Row, Together, make_exchange
 
 PS = 10**12
 PATIENCE = 10_000_000  # ps: shorter gaps between unsuccessful tests are waiting, as in our tracer
@@ -95,7 +95,7 @@ class Calls:
         if end < self._begin:
             raise Refusal(f"the times of rank {self.rank} decrease")
         name = self._region.name if self._region is not None else ""
-        rows = exchanged(self._pending) if name.startswith("MPI_Sendrecv") else self._pending
+        rows = make_exchange(self._pending) if name.startswith("MPI_Sendrecv") else self._pending
         if self._how_many:
             rows.append(Row(records.COMPLETE, 0, [self._how_many, *self._ended]))
         if not rows:

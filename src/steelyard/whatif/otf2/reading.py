@@ -39,13 +39,13 @@ def convert(anchor: Path, folder: Path) -> int:
             expected = int(location.number_of_events)
             if ranks[rank].events != expected:
                 raise Refusal(f"rank {rank} has {ranks[rank].events} events, but its definition says {expected}")
-        even = _agree(ranks)
+        even = _number_collectives(ranks)
         _finish(ranks, defined.ours)
         _write(ranks, defined, folder)
     return even
 
 
-def _agree(ranks: Sequence[Calls]) -> int:
+def _number_collectives(ranks: Sequence[Calls]) -> int:
     """Fills in the numbers of collectives: the n-th calls of all members of a communicator belong together."""
     collectives: dict[int | tuple[int, int], dict[int, list[Together]]] = defaultdict(lambda: defaultdict(list))
     for of_rank in ranks:
@@ -54,23 +54,23 @@ def _agree(ranks: Sequence[Calls]) -> int:
     even = 0
     for members in collectives.values():
         for place in range(max(map(len, members.values()))):
-            even += _agreed({rank: all_of[place] for rank, all_of in members.items() if place < len(all_of)})
+            even += _count_collectives({rank: all_of[place] for rank, all_of in members.items() if place < len(all_of)})
     return even
 
 
-def _agreed(members: dict[int, Together]) -> int:
+def _count_collectives(members: dict[int, Together]) -> int:
     first = next(iter(members.values()))
     shares = [0] * first.part.ranks
     for rank, one in members.items():
         if one.name != first.name or one.part.ranks != first.part.ranks:
             raise Refusal(f"members of a communicator call {first.name} and {one.name} at the same time")
-        shares[rank] = sizes.contribution(one.name, one.part)
+        shares[rank] = sizes.find_own_size(one.name, one.part)
     even = 0
     for one in members.values():
         if not sizes.NUMBERS[one.name][1]:
-            one.row.numbers += [sizes.same(one.name, one.part), *one.request]
+            one.row.numbers += [sizes.find_size(one.name, one.part), *one.request]
             continue
-        numbers, exact = sizes.several(one.name, one.part, shares)
+        numbers, exact = sizes.find_sizes(one.name, one.part, shares)
         if one.given is not None and len(one.given) == 2 * one.part.ranks and min(one.given) >= 0:
             numbers, exact = one.given, True
         even |= not exact
@@ -94,7 +94,7 @@ def _write(ranks: Sequence[Calls], defined: Definitions, folder: Path) -> None:
     with (folder / "records.csv").open("w") as records, (folder / "ranks.csv").open("w") as headers:
         for of_rank in ranks:
             late = ((of_rank.first if of_rank.first is not None else start) - start) * PS // defined.resolution
-            rows = [*_definitions(of_rank, defined), *of_rank.rows]
+            rows = [*_list_definitions(of_rank, defined), *of_rank.rows]
             if rows:
                 rows[0].gap += late % NS
             length = sum(row.gap + row.duration for row in rows)
@@ -109,7 +109,7 @@ def _write(ranks: Sequence[Calls], defined: Definitions, folder: Path) -> None:
             headers.write(",".join(map(str, header)) + f",{defined.host(of_rank.rank)}\n")
 
 
-def _definitions(of_rank: Calls, defined: Definitions) -> list[Row]:
+def _list_definitions(of_rank: Calls, defined: Definitions) -> list[Row]:
     """Returns the records of communicators and windows, which come before their use."""
     windows = {number: on for number, on in defined.windows.values() if of_rank.rank in defined.ranks(on, of_rank.rank)}
     used = sorted(of_rank.used | {on for on in windows.values() if on > SELF})

@@ -29,7 +29,7 @@ class Together:
     request: list[int]
 
 
-def exchanged(rows: list[Row]) -> list[Row]:
+def make_exchange(rows: list[Row]) -> list[Row]:
     """Returns the record of MPI_Sendrecv: a send and a receive, or one of them if the other partner is MPI_PROC_NULL."""
     send = next((row for row in rows if row.kind == SEND), None)
     receive = next((row for row in rows if row.kind == RECEIVE), None)

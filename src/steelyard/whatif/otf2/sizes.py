@@ -34,7 +34,7 @@ class Part:
     received: int
 
 
-def _share(whole: int, ranks: int) -> int:
+def _divide(whole: int, ranks: int) -> int:
     """Returns the share of each rank; without the own part if the total is not divisible otherwise (MPI_IN_PLACE)."""
     if whole % ranks == 0 or ranks == 1:
         return whole // ranks
@@ -45,7 +45,7 @@ def _divide_by_other_ranks(whole: int, ranks: int) -> int:
     return whole // (ranks - 1) if ranks > 1 else whole
 
 
-def same(name: str, part: Part) -> int:
+def find_size(name: str, part: Part) -> int:
     """Returns the number of bytes of a collective that has one number."""
     whole = part.sent + part.received
     match name:
@@ -62,11 +62,11 @@ def same(name: str, part: Part) -> int:
         case "SCAN" | "EXSCAN":
             size = _divide_by_other_ranks(whole, part.ranks)
         case _:
-            size = _share(part.sent, part.ranks)
+            size = _divide(part.sent, part.ranks)
     return size
 
 
-def contribution(name: str, part: Part) -> int:
+def find_own_size(name: str, part: Part) -> int:
     """Returns the bytes of the rank itself in a collective with several numbers."""
     match name:
         case "GATHERV":
@@ -74,10 +74,10 @@ def contribution(name: str, part: Part) -> int:
         case "SCATTERV":
             return part.received
         case _:
-            return _share(part.sent, part.ranks)
+            return _divide(part.sent, part.ranks)
 
 
-def several(name: str, part: Part, contributions: Sequence[int]) -> tuple[list[int], bool]:
+def find_sizes(name: str, part: Part, contributions: Sequence[int]) -> tuple[list[int], bool]:
     """Returns the numbers of a collective that has several, and whether they are exact; `contributions` are those of all members.
 
     If the bytes of each pair are unknown, the total of a rank is divided evenly.
@@ -86,8 +86,8 @@ def several(name: str, part: Part, contributions: Sequence[int]) -> tuple[list[i
         return (list(contributions) if part.member == part.root else [contributions[part.member]]), True
     if name == "ALLGATHERV":
         return list(contributions), True
-    return [*_even(part.sent, part.ranks), *_even(part.received, part.ranks)], part.ranks == 1
+    return [*_divide_evenly(part.sent, part.ranks), *_divide_evenly(part.received, part.ranks)], part.ranks == 1
 
 
-def _even(whole: int, ranks: int) -> list[int]:
+def _divide_evenly(whole: int, ranks: int) -> list[int]:
     return [whole // ranks + (number < whole % ranks) for number in range(ranks)]

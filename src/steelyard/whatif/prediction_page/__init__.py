@@ -11,12 +11,12 @@ from steelyard.show.report.values import quantity
 from steelyard.system import files
 from steelyard.whatif import Account, Answer, Prediction, slowdowns
 from steelyard.whatif.engine import Trace, Traced
-from steelyard.whatif.prediction_page.phase_map import phase_map
-from steelyard.whatif.prediction_page.sweep_figures import link, sweep
-from steelyard.whatif.prediction_page.timeline_figures import timeline_figures, traced_figures
-from steelyard.whatif.prediction_part import Part, describe_mode, table
+from steelyard.whatif.prediction_page.phase_map import draw_phases
+from steelyard.whatif.prediction_page.sweep_figures import draw_sweep, link
+from steelyard.whatif.prediction_page.timeline_figures import draw_timelines, draw_traced_run
+from steelyard.whatif.prediction_part import Part, describe_mode, make_table
 from steelyard.whatif.sensitivity import FACTORS
-from steelyard.whatif.sentences import undisturbed, waits
+from steelyard.whatif.sentences import describe_undisturbed, describe_waits
 
 MOST_RANKS = 512  # on a figure: neighbours of more ranks share a point, their mean
 
@@ -48,7 +48,7 @@ class Page:
         return bool(self.figures) or any(section.figures for section in self.sections)
 
 
-def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
+def make_page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
     """Returns the data of the page. The undisturbed replay of the first part stands for all parts."""
     answer, asked = parts[0].answer, parts[0].asked
     answers = [part.answer for part in parts]
@@ -58,13 +58,13 @@ def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
         ("Messages", f"{trace.messages}, {quantity(trace.bytes, 'B')}"),
         ("Mode", describe_mode(asked).removeprefix("mode ")),
         ("Seed", f"{asked.seed}"),
-        ("Network", _network([p for one in answers for p in one.undisturbed])),
-        *([("Traced", _traced(trace.traced))] if trace.traced else []),
-        ("Engine", _engine(answers)),
+        ("Network", _describe_network([p for one in answers for p in one.undisturbed])),
+        *([("Traced", _describe_trace(trace.traced))] if trace.traced else []),
+        ("Engine", _describe_engine(answers)),
     )
-    sections = tuple(_section(part, number, trace.ranks) for number, part in enumerate(parts, 1))
-    figures = tuple(drawing.plain(figure) for figure in _undisturbed(answer))
-    said = tuple(filter(None, [waits(trace.traced) if trace.traced else "", *undisturbed(*answers)]))
+    sections = tuple(_make_section(part, number, trace.ranks) for number, part in enumerate(parts, 1))
+    figures = tuple(drawing.plain(figure) for figure in _draw_undisturbed(answer))
+    said = tuple(filter(None, [describe_waits(trace.traced) if trace.traced else "", *describe_undisturbed(*answers)]))
     return Page(f"What if: {name}", facts, said, sections, figures)
 
 
@@ -74,17 +74,17 @@ def write(page: Page, path: Path) -> Path:
     return files.write(path, "The page", report.fill(template, page.drawn, page=page))
 
 
-def _traced(traced: Traced) -> str:
+def _describe_trace(traced: Traced) -> str:
     waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank with the longest wait)"
     return f"{quantity(traced.time, 's')}{waited if traced.preempted else ''}"
 
 
-def _engine(answers: Sequence[Answer]) -> str:
+def _describe_engine(answers: Sequence[Answer]) -> str:
     replays = sum(len(p.times) for answer in answers for p in answer.predictions)
     return f"{quantity(sum(answer.seconds for answer in answers), 's')} for {replays} replays"
 
 
-def _network(predictions: Sequence[Prediction]) -> str:
+def _describe_network(predictions: Sequence[Prediction]) -> str:
     found = predictions[0]
     if any(p.point.network != found.point.network for p in predictions):
         return "several (see the predictions)"
@@ -97,26 +97,26 @@ def _network(predictions: Sequence[Prediction]) -> str:
     return f"{name + ': ' if name else ''}{words}{rate}"
 
 
-def _section(part: Part, number: int, ranks: int) -> Section:
-    headings, rows = table(part.answer, ranks)
-    lines = timeline_figures(part.answer.timelines, f"part-{number}", part.asked.points)
-    figures = [*sweep(part.answer, ranks, f"sweep-{number}"), *lines]
+def _make_section(part: Part, number: int, ranks: int) -> Section:
+    headings, rows = make_table(part.answer, ranks)
+    lines = draw_timelines(part.answer.timelines, f"part-{number}", part.asked.points)
+    figures = [*draw_sweep(part.answer, ranks, f"sweep-{number}"), *lines]
     return Section(
         title=part.title,
         anchor=f"part-{number}",
-        sentences=slowdowns.sentences(part.answer, ranks),
+        sentences=slowdowns.describe_slowdowns(part.answer, ranks),
         headings=tuple(headings),
         rows=tuple(map(tuple, rows)),
         figures=tuple(drawing.plain(figure) for figure in figures),
     )
 
 
-def _undisturbed(answer: Answer) -> list[Figure]:
-    traced = traced_figures(answer.traced_run)
-    return [*traced, *_ranks(answer.account), *phase_map(answer.phases), *_sensitivity(answer)]
+def _draw_undisturbed(answer: Answer) -> list[Figure]:
+    traced = draw_traced_run(answer.traced_run)
+    return [*traced, *_draw_ranks(answer.account), *draw_phases(answer.phases), *_draw_sensitivity(answer)]
 
 
-def _ranks(account: Account | None) -> list[Figure]:
+def _draw_ranks(account: Account | None) -> list[Figure]:
     if account is None or len(account.computing) < 2:
         return []
     count = len(account.computing)
@@ -145,7 +145,7 @@ def _ranks(account: Account | None) -> list[Figure]:
     ]
 
 
-def _sensitivity(answer: Answer) -> list[Figure]:
+def _draw_sensitivity(answer: Answer) -> list[Figure]:
     if not answer.sensitivities:
         return []
     lines = tuple(

@@ -9,7 +9,7 @@ MOST_CLUSTERS = 3  # with figures of their own: those in which the ranks compute
 FEWEST = 20  # phases of a cluster with a figure of its own
 
 
-def phase_map(phases: Phases | None) -> list[Figure]:
+def draw_phases(phases: Phases | None) -> list[Figure]:
     """Returns the overview, with a cell for each row of ranks and bin of length, and a figure of each main cluster.
 
     None if there are no phases.

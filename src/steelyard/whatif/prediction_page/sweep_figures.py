@@ -7,7 +7,7 @@ from itertools import groupby
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.show.report.values import quantity
 from steelyard.whatif import Answer, Prediction, Protocol, growth
-from steelyard.whatif.conditions import label, often
+from steelyard.whatif.conditions import how_often, label
 
 DECADES = 20  # ratio of the greatest to the smallest value from which an axis is logarithmic
 MOST_LINES = 7  # the palette has no more colours
@@ -38,8 +38,8 @@ PROBABILITY = Swept(
     lambda p: p.point.loss.probability,
     lambda p: f"loss {100 * p.point.loss.probability:g} %",
 )
-PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: often(p.point.noise))
-SHARE = Swept("probability of noise", "%", lambda p: p.point.noise.probability, lambda p: often(p.point.noise))
+PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: how_often(p.point.noise))
+SHARE = Swept("probability of noise", "%", lambda p: p.point.noise.probability, lambda p: how_often(p.point.noise))
 # Conditions with words instead of a number: each combination of theirs has its own lines.
 NUMBERED = ("network", "L", "o", "G", "loss", "RTO", "noise", "cores", "affected")
 
@@ -60,7 +60,7 @@ def _list_swept(ranks: int, duration: Swept) -> tuple[Swept, Swept, tuple[Swept,
     """Returns probability, affected ranks, and all conditions, those that are most often an axis first."""
 
     def concerned(found: Prediction) -> float:
-        return found.point.affected_ranks(ranks)
+        return found.point.count_affected_ranks(ranks)
 
     affected = Swept("affected ranks", "", concerned, lambda p: f"{concerned(p):g} of {ranks} ranks")
     others = (
@@ -76,7 +76,7 @@ def _list_swept(ranks: int, duration: Swept) -> tuple[Swept, Swept, tuple[Swept,
     return PROBABILITY, affected, (PROBABILITY, affected, *others)
 
 
-def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
+def draw_sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
     """Returns the figures of the conditions that vary: the time as a multiple of the undisturbed time, or in s.
 
     If the probability of loss and the affected ranks vary, each has a figure at the greatest value of the other.
@@ -92,13 +92,13 @@ def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
     beside = any(p.point != base.point for p, base in pairs)
     scaled = [(p, base.time if beside else 1.0) for p, base in pairs if base.time]
     if varying == [duration, PERIOD] and beside:
-        return [_draw_map(scaled, name, duration), _lines(scaled, varying, beside, name + "-lines")]
+        return [_draw_map(scaled, name, duration), _draw(scaled, varying, beside, name + "-lines")]
     if probability in varying and affected in varying:
         return [
-            _lines(_greatest(scaled, fixed), [s for s in varying if s is not fixed], beside, f"{name}{ending}", fixed)
+            _draw(_greatest(scaled, fixed), [s for s in varying if s is not fixed], beside, f"{name}{ending}", fixed)
             for fixed, ending in ((affected, ""), (probability, "-ranks"))
         ]
-    return [_lines(scaled, varying, beside, name)]
+    return [_draw(scaled, varying, beside, name)]
 
 
 def _greatest(scaled: Scaled, of: Swept) -> Scaled:
@@ -132,7 +132,7 @@ def _describe_points(predictions: Sequence[Prediction]) -> str:
     return "Each point is one replay."
 
 
-def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fixed: Swept | None = None) -> Figure:
+def _draw(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fixed: Swept | None = None) -> Figure:
     over, *others = varying
 
     points = [p.point for p, _ in scaled]

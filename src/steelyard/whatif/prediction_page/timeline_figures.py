@@ -10,14 +10,14 @@ from steelyard.whatif.timelines import Timeline, Timelines, edge
 from steelyard.whatif.traced_run import TracedRun
 
 
-def timeline_figures(found: Timelines | None, name: str, points: Sequence[Point]) -> list[Figure]:
+def draw_timelines(found: Timelines | None, name: str, points: Sequence[Point]) -> list[Figure]:
     """Returns the two figures of a replay of one of the points; none if nothing disturbs the replay."""
     if found is None or not found.span:
         return []
-    return [_lines(found, name, points), _sent(found, name)]
+    return [_draw_lines(found, name, points), _draw_messages(found, name)]
 
 
-def traced_figures(run: TracedRun | None) -> list[Figure]:
+def draw_traced_run(run: TracedRun | None) -> list[Figure]:
     """Returns the traced run above its replay without losses, and the durations of its sends; none without such a run."""
     if run is None or not run.span:
         return []
@@ -27,10 +27,10 @@ def traced_figures(run: TracedRun | None) -> list[Figure]:
         "(below)."
     )
     title = "Activity of the ranks, traced (above) and replayed without losses (below)"
-    figures = [_panels("traced", title, (run.traced, "traced"), (run.replayed, "replayed"), run, caption)]
+    figures = [_draw_two("traced", title, (run.traced, "traced"), (run.replayed, "replayed"), run, caption)]
     if run.sends:
         figures.append(
-            _durations(
+            _draw_times(
                 "sends",
                 "Duration of the calls that send",
                 [("traced run", run.traced)],
@@ -42,7 +42,7 @@ def traced_figures(run: TracedRun | None) -> list[Figure]:
     return figures
 
 
-def _lines(found: Timelines, name: str, points: Sequence[Point]) -> Figure:
+def _draw_lines(found: Timelines, name: str, points: Sequence[Point]) -> Figure:
     point = found.disturbed.point
     affected = f", at {100 * point.affected:.3g} % of the ranks" if point.affected < 1 else ""
     others = label(point, points, "loss", "RTO", "noise", "affected")
@@ -53,13 +53,13 @@ def _lines(found: Timelines, name: str, points: Sequence[Point]) -> Figure:
     )
     title = "Activity of the ranks, undisturbed (above) and disturbed (below)"
     panels = (found.undisturbed, "undisturbed"), (found.disturbed, "disturbed")
-    return _panels(f"{name}-timelines", title, *panels, found, caption)
+    return _draw_two(f"{name}-timelines", title, *panels, found, caption)
 
 
 Panel = tuple[Timeline, str]  # a timeline and its name
 
 
-def _panels(name: str, title: str, upper: Panel, lower: Panel, found: Timelines | TracedRun, caption: str) -> Figure:
+def _draw_two(name: str, title: str, upper: Panel, lower: Panel, found: Timelines | TracedRun, caption: str) -> Figure:
     above, below = (_list_waiting_shares(line, found.span) for line, _ in (upper, lower))
     steps, together = len(above[0]), found.together
     ranks = [str(first) if together == 1 else f"{first}…" for first in range(0, len(above) * together, together)]
@@ -93,8 +93,8 @@ def _list_waiting_shares(line: Timeline, span: float) -> tuple[tuple[float | Non
     )
 
 
-def _sent(found: Timelines, name: str) -> Figure:
-    return _durations(
+def _draw_messages(found: Timelines, name: str) -> Figure:
+    return _draw_times(
         f"{name}-sent",
         "Time of the messages from sender to receiver",
         [("undisturbed", found.undisturbed), ("disturbed", found.disturbed)],
@@ -106,7 +106,7 @@ def _sent(found: Timelines, name: str) -> Figure:
     )
 
 
-def _durations(name: str, title: str, lines: Sequence[tuple[str, Timeline]], x: Axis, y: Axis, caption: str) -> Figure:
+def _draw_times(name: str, title: str, lines: Sequence[tuple[str, Timeline]], x: Axis, y: Axis, caption: str) -> Figure:
     series = []
     for words, line in lines:
         bins = [(edge(at), count) for at, count in enumerate(line.sent) if count]
