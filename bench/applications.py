@@ -111,7 +111,7 @@ def series(asked: argparse.Namespace) -> list[Measurement]:
     machine = describe()
     ground = site.site((), None, (), machine)
     known = {name: b for name, b in catalogue.find().items() if name.startswith("application.npb_")}
-    benchmarks = site.possible(known, ground, ())
+    benchmarks = site.select_possible(known, ground, ())
     toolchain = build.resolve("gcc", machine)
     programs = build.build(benchmarks.values(), toolchain)
     for mpi in ground.mpis.values():

@@ -29,7 +29,7 @@ from steelyard.power.broker import Broker, Publisher
 from steelyard.power.buffer import Buffer
 from steelyard.power.message import Batch
 from steelyard.power.sender import WINDOW, Sender
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 from steelyard.power.topics import Topics
 
 START = 1_790_000_000 * 10**9
@@ -128,7 +128,7 @@ def _heard(link: Publisher) -> bool:
 
 
 def counted(store: str) -> int:
-    with contextlib.closing(opened(store, make=True)) as kept:
+    with contextlib.closing(open_store(store, make=True)) as kept:
         return kept.count()
 
 

@@ -104,7 +104,7 @@ def series(asked: argparse.Namespace, folder: Path) -> list[Measurement]:
     """Every entry once in each round, in an order of the round's own."""
     program, machine = lammps.find(True), describe()
     ground = site.site((), None, (), machine)
-    benchmarks = site.possible({NAME: catalogue.find()[NAME]}, ground, ())
+    benchmarks = site.select_possible({NAME: catalogue.find()[NAME]}, ground, ())
     toolchain = build.resolve("gcc", machine)
     programs = build.build(benchmarks.values(), toolchain)
     for mpi in ground.mpis.values():

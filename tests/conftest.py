@@ -176,7 +176,7 @@ def build_programs(
     """Compiles those programs that this machine can have, with the default toolchain and MPI, in one build."""
     toolchain, mpi = build.resolve(build.default(here), here), build.default_mpi(here)
     chosen = {name: replace(b, sources=tuple(filter(is_wanted, b.sources))) for name, b in benchmarks.items()}
-    able = site.possible(chosen, site.site((), None, (), here), ()).values()
+    able = site.select_possible(chosen, site.site((), None, (), here), ()).values()
     wanted = [program for used in dict.fromkeys((None, mpi)) for program in build.programs(able, toolchain, used)]
     build.make(wanted)
     return {program.name: program.path for program in wanted}

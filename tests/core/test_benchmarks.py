@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.measure import build
 from steelyard.measure.launch.program import Program
-from steelyard.measure.launch.site import possible
+from steelyard.measure.launch.site import select_possible
 from steelyard.measure.launch.start import start
 from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.measure.run.asking import line, record_of
@@ -65,7 +65,7 @@ def of_devices(benchmark: Benchmark) -> bool:
 
 def small_cases(benchmark: Benchmark, machine: Machine) -> list[Case]:
     """One small case for each kernel in each of its modes and models; the smallest parameters come first."""
-    able = possible({benchmark.name: benchmark}, site(machine), ())
+    able = select_possible({benchmark.name: benchmark}, site(machine), ())
     if of_devices(benchmark):
         if not machine.devices or benchmark.name == "device.collectives":  # test_accelerators.py has the latter
             return []

@@ -22,7 +22,7 @@ from scripts import write_script
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
 from steelyard.measure import build
 from steelyard.measure.build import compiling, program
-from steelyard.measure.build.program import Object, included
+from steelyard.measure.build.program import Object, find_headers
 from steelyard.measure.build.toolchain import compiler_flags
 from steelyard.measure.machine.tools import mpi_flags
 from steelyard.model import Benchmark, Machine, Source, Tool
@@ -257,8 +257,8 @@ def test_a_program_is_built_anew_for_its_own_headers_and_not_for_those_of_others
     assert Object("a", source, toolchain).key == first
     beyond.write_text("// 2\n")
     assert Object("a", source, toolchain).key != first
-    assert {p.name for p in included(source)} == {"a.cpp", "near.h", "beyond.h", *KERNEL_HEADERS}
-    assert {p.name for p in included(build.NATIVE / "harness.cpp")} >= {"harness.cpp", "sampling.cpp", "sampling.h"}
+    assert {p.name for p in find_headers(source)} == {"a.cpp", "near.h", "beyond.h", *KERNEL_HEADERS}
+    assert {p.name for p in find_headers(build.NATIVE / "harness.cpp")} >= {"harness.cpp", "sampling.cpp", "sampling.h"}
 
 
 def test_the_part_of_a_header_beside_it_is_compiled_once_for_all_programs(tmp_path: Path, logged: Logged) -> None:

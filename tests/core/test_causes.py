@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import ProgramFailed
-from steelyard.measure.launch.causes import cause, presets
+from steelyard.measure.launch.causes import find_cause, name_presets
 from steelyard.measure.launch.program import Program
 
 RULE = "-" * 74
@@ -129,13 +129,13 @@ CAUSES = {
 @pytest.mark.parametrize("name", CAUSES)
 def test_the_sentence_that_names_the_cause_is_found(name: str) -> None:
     said, expected = CAUSES[name]
-    assert cause(said) == expected
+    assert find_cause(said) == expected
 
 
 @given(st.text(alphabet="-=\n aA:.(1)'*W"))
 def test_no_output_breaks_the_search_for_a_cause(text: str) -> None:
-    cause(text)
-    presets(text, {"OMPI_MCA_btl": text}, started=False)
+    find_cause(text)
+    name_presets(text, {"OMPI_MCA_btl": text}, started=False)
 
 
 def test_variables_of_the_user_are_named_the_one_of_the_output_first() -> None:
@@ -147,16 +147,16 @@ def test_variables_of_the_user_are_named_the_one_of_the_output_first() -> None:
         "HYDRA_DEBUG": "1",
         "LD_PRELOAD": "a.so",
     }
-    assert presets("no btl can be used", own, started=False) == (
+    assert name_presets("no btl can be used", own, started=False) == (
         "your environment contains OMPI_MCA_btl=^sm,tcp, FI_PROVIDER=psm2, HYDRA_DEBUG=1 and 1 more: "
         "remove this with unset and try again"
     )
     assert (
-        presets("FI_PROVIDER=psm2 is not there", own, started=True)
+        name_presets("FI_PROVIDER=psm2 is not there", own, started=True)
         == "your environment contains FI_PROVIDER=psm2: remove this with unset and try again"
     )
-    assert presets("a rank crashed", own, started=True) == presets("x", {"HOME": "/"}, started=False) == ""
-    assert "LD_PRELOAD=a.so" in presets("object a.so from LD_PRELOAD cannot be preloaded", own, started=True)
+    assert name_presets("a rank crashed", own, started=True) == name_presets("x", {"HOME": "/"}, started=False) == ""
+    assert "LD_PRELOAD=a.so" in name_presets("object a.so from LD_PRELOAD cannot be preloaded", own, started=True)
 
 
 def test_the_first_line_of_a_failure_is_the_cause_with_the_variable(

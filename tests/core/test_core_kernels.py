@@ -287,7 +287,7 @@ def test_a_clock_in_other_units_changes_the_speed_and_not_the_length(
 
 def test_the_order_and_the_regime_are_the_callers_choice() -> None:
     points = [(n, (n + 10) * 1e-9) for n in (1, 4, 16, 64)] + [(n, (5 * n + 300) * 1e-9) for n in (1000, 2000, 4000)]
-    near, far = rinf.fit(rinf.between(points, 1, 64)), rinf.fit(rinf.between(points[::-1], 1000, 4000))
+    near, far = rinf.fit(rinf.select_regime(points, 1, 64)), rinf.fit(rinf.select_regime(points[::-1], 1000, 4000))
     assert (near.half, far.half) == (pytest.approx(10), pytest.approx(60))
     assert (near.last, far.first) == (64, 1000)
 

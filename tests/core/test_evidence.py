@@ -14,7 +14,7 @@ from steelyard.judge.findings import disturbances
 from steelyard.model import Check, Evidence, Record, Setting
 from steelyard.model.evidence import KINDS, NUMBERS, distinct, noted, sentence, sentences
 from steelyard.model.plain import to_json
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import select_believed
 from steelyard.statistics.validity.measures import MEASURES
 from steelyard.statistics.validity.pace import UNBOUNDED
 from steelyard.statistics.validity.verdict import judge_record
@@ -74,7 +74,7 @@ def test_a_launch_that_was_left_out_is_named_with_its_own_evidence() -> None:
     good = builders.triad(1e10, launches=2).records
     wrong = replace(good[1], check=Check(False, "a[0] is 1"))
     records = [judge_record(r, UNBOUNDED) for r in (good[0], wrong)]
-    used, verdict = believed(records)
+    used, verdict = select_believed(records)
     assert [r.launch for r in used] == [1]
     assert [sentence(e) for e in verdict.evidence] == [
         "1 of 2 launches were disturbed or invalid and were left out.",
@@ -89,6 +89,6 @@ def test_disturbed_launches_that_say_the_same_say_it_once() -> None:
         record = builders.triad(1e10, launches=1).records[0]
         return replace(record, launch=launch, verdict=builders.Verdict("DISTURBED", (told,)))
 
-    _, verdict = believed([shaken(1, 0.301), shaken(2, 0.302)])
+    _, verdict = select_believed([shaken(1, 0.301), shaken(2, 0.302)])
     (told,) = verdict.evidence
     assert told.numbers == {"seconds": 0.301}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.measure.build.flags import unsafe
+from steelyard.measure.build.flags import list_unsafe
 
 SAFE = """
 -O3 -march=native;-O2 -fno-math-errno -funroll-loops;-Ofast -mavx2 -mprefer-vector-width=512 -fopenmp;-O3 -flto=auto;-Og;-m64
@@ -28,15 +28,15 @@ def forms(text: str) -> list[str]:
 
 @pytest.mark.parametrize("flags", forms(SAFE))
 def test_flags_for_speed_language_and_warnings_are_safe(flags: str) -> None:
-    assert unsafe(flags) == []
+    assert list_unsafe(flags) == []
 
 
 @pytest.mark.parametrize("flags", forms(UNSAFE))
 def test_what_starts_programs_loads_libraries_or_writes_files_is_not(flags: str) -> None:
-    assert unsafe(flags)
-    assert unsafe(f"-O3 {flags}")
+    assert list_unsafe(flags)
+    assert list_unsafe(f"-O3 {flags}")
 
 
 def test_a_quote_that_is_not_closed_is_not_safe() -> None:
-    assert unsafe("-O3 'x") == ["-O3 'x"]
-    assert unsafe("") == []
+    assert list_unsafe("-O3 'x") == ["-O3 'x"]
+    assert list_unsafe("") == []

@@ -238,7 +238,7 @@ def test_the_native_stopping_rule_is_the_reference(
     half = float(rule.stdout.readline())
     if math.isclose(half, width, rel_tol=1e-9):
         return  # on the border rounding may fall either way
-    assert (half <= width) == stopping.enough(samples, width, 1)
+    assert (half <= width) == stopping.is_narrow_enough(samples, width, 1)
 
 
 def test_the_true_clock_agrees_with_another_chain_of_known_length(parts: Path, here: Machine) -> None:

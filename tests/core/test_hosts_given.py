@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.measure.launch import site
-from steelyard.measure.launch.hosts import listed
+from steelyard.measure.launch.hosts import read_hosts
 from steelyard.model import Host
 
 
@@ -83,15 +83,15 @@ def test_a_file_of_hosts_is_read_in_each_launcher_s_form(
 def test_a_file_without_hosts_is_refused_with_its_line(text: str, parts: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text(text)
     with pytest.raises(UsageError) as refused:
-        listed(str(tmp_path / "hosts"))
+        read_hosts(str(tmp_path / "hosts"))
     assert all(part in str(refused.value) for part in (*parts, str(tmp_path / "hosts"))), str(refused.value)
 
 
 def test_a_file_of_hosts_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nothing' \(given by --hosts\) cannot be read: No such file"):
-        listed(str(tmp_path / "nothing"))
+        read_hosts(str(tmp_path / "nothing"))
     with pytest.raises(UsageError, match="cannot be read: Is a directory"):
-        listed(f"{tmp_path}/")
+        read_hosts(f"{tmp_path}/")
     (tmp_path / "large").write_bytes(b"n\n" * (1 << 20))
     with pytest.raises(UsageError, match="longer than 1024 KiB"):
-        listed(str(tmp_path / "large"))
+        read_hosts(str(tmp_path / "large"))

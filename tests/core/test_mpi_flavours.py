@@ -14,7 +14,7 @@ from steelyard.measure.launch import mpiexec
 from steelyard.measure.launch.scheduler import slurm
 from steelyard.measure.launch.site import site
 from steelyard.measure.machine.tools import ask_mpi, find_tools, mpi_flags, mpiexec_of
-from steelyard.measure.mpi import Job, flavours, labelled
+from steelyard.measure.mpi import Job, find_by_label, flavours
 from steelyard.model import Host, Machine, Tool
 
 PROGRAM = Path("/cache/pingpong")
@@ -118,9 +118,9 @@ def test_intel_mpi_is_started_by_the_hydra_that_is_there(tmp_path: Path) -> None
 
 
 def test_the_flavour_of_a_record_is_found_by_its_label() -> None:
-    found = {label: labelled(label) for label in ("openmpi-4.1.4", "mpich-5.0.2", "intelmpi-unknown")}
+    found = {label: find_by_label(label) for label in ("openmpi-4.1.4", "mpich-5.0.2", "intelmpi-unknown")}
     assert [flavour and flavour.title for flavour in found.values()] == ["Open MPI", "MPICH", "Intel MPI"]
-    assert labelled("") is labelled("gone-1.0") is None
+    assert find_by_label("") is find_by_label("gone-1.0") is None
 
 
 def test_an_mpi_of_which_nothing_is_known_any_more_is_named() -> None:

@@ -227,7 +227,7 @@ def test_the_effective_bisection_bandwidth_is_the_mean_over_the_random_matchings
         return replace(exchange(parameters={"matching": name}), metrics={"rate": bandwidth(rate)})
 
     found = (matching("halves", 9e9), matching(1, 1e9), matching(2, 2e9), matching(3, 6e9))
-    assert bisection.effective(found) == {1000: (3e9, 1e9, 6e9)}
+    assert bisection.summarise_matchings(found) == {1000: (3e9, 1e9, 6e9)}
     assert "bisection-effective" in {f.name for f in bisection.figures(found, machine())}
     assert "bisection-effective" not in {f.name for f in bisection.figures(found[:1], machine())}
 
@@ -260,9 +260,9 @@ def operation(kernel: str, seconds: float, **parameters: Scalar) -> Result:
 def test_what_an_operation_adds_is_the_time_without_the_barriers() -> None:
     found = [operation("barrier", 2e-6), operation("wtime", 2e-8), operation("bcast", 5e-6, integers=10)]
     found.append(operation("send_recv", 1.9e-6, integers=1))
-    added = operations.alone(found)
+    added = operations.subtract_barrier(found)
     assert added == {("bcast", 10): pytest.approx(3e-6), ("send_recv", 1): None}
-    assert operations.alone(found[1:]) == {}
+    assert operations.subtract_barrier(found[1:]) == {}
 
 
 def test_the_bars_tell_fast_operations_from_slow_ones() -> None:
@@ -301,14 +301,14 @@ def test_no_overlap_is_a_share_of_zero_and_not_undefined() -> None:
     none = nonblocking({"imb": 0.0, "osu": 0.25, "together": 2e-6})
     assert collectives.overlap(none, "imb") == 0
     assert collectives.overlap(none, "osu") == 0.25
-    assert collectives.together(1e-6, none.records[0]) == 2e-6
+    assert collectives.time_together(1e-6, none.records[0]) == 2e-6
     figures = {f.name: f for f in collectives.figures((none,), machine())}
     assert figures["collectives-overlap-imb"].series[0].y == (0,)
 
 
 def test_a_blocking_operation_has_no_overlap() -> None:
     assert collectives.overlap(nonblocking(None, "bcast"), "imb") is None
-    assert collectives.together(1e-6, nonblocking(None, "bcast").records[0]) is None
+    assert collectives.time_together(1e-6, nonblocking(None, "bcast").records[0]) is None
 
 
 def test_the_map_has_a_row_for_each_number_of_ranks_and_a_figure_for_each_mpi() -> None:

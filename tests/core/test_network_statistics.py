@@ -14,7 +14,7 @@ from steelyard.statistics.models import detours as noise
 from steelyard.statistics.models import hockney, loggp
 from steelyard.statistics.models.artefact import Caches, Point
 from steelyard.statistics.models.loggp import Train
-from steelyard.statistics.models.spectrum import spectrum
+from steelyard.statistics.models.spectrum import find_rhythms
 
 SIZES = [0, *(2**k for k in range(23))]  # 0 … 4 MiB
 SECONDS = st.floats(min_value=1e-9, max_value=1e3)
@@ -41,7 +41,7 @@ def outgrown_cache(size):
 
 
 def test_a_line_gives_back_its_startup_rate_and_half_bandwidth():
-    (region,) = hockney.regions([(n, (n + 50) * 2e-9) for n in (0, 10, 100, 1000, 10_000)])
+    (region,) = hockney.fit_regions([(n, (n + 50) * 2e-9) for n in (0, 10, 100, 1000, 10_000)])
     found = hockney.half_bandwidth(region)
     assert (region.first, region.last) == (0, 10_000)
     assert region.startup == pytest.approx(1e-7)
@@ -50,7 +50,7 @@ def test_a_line_gives_back_its_startup_rate_and_half_bandwidth():
 
 
 def test_each_protocol_gets_its_own_line_and_their_jump_is_a_switch():
-    eager, long = hockney.regions(points(rendezvous))
+    eager, long = hockney.fit_regions(points(rendezvous))
     assert (eager.first, eager.last, long.first, long.last) == (0, 4096, 8192, 2**22)
     assert (eager.startup, eager.per_byte) == (pytest.approx(4e-7), pytest.approx(1e-10))
     assert (long.startup, long.per_byte) == (pytest.approx(1.8e-6), pytest.approx(1.2e-10))
@@ -61,7 +61,7 @@ def test_each_protocol_gets_its_own_line_and_their_jump_is_a_switch():
 
 @pytest.mark.parametrize("scatter", [0.0, 0.01])
 def test_a_mere_change_of_slope_is_two_lines_but_no_switch(scatter):
-    found = hockney.regions(points(outgrown_cache, scatter, seed=4))
+    found = hockney.fit_regions(points(outgrown_cache, scatter, seed=4))
     assert len(found) == 2
     assert found[1].per_byte == pytest.approx(3e-10, rel=0.1)
     assert found[1].startup < 0
@@ -71,22 +71,22 @@ def test_a_mere_change_of_slope_is_two_lines_but_no_switch(scatter):
 
 @pytest.mark.long
 def test_noise_seldom_splits_a_line_and_a_switch_is_found_through_it():
-    lines = [hockney.regions(points(one_line, 0.03, seed)) for seed in range(60)]
+    lines = [hockney.fit_regions(points(one_line, 0.03, seed)) for seed in range(60)]
     assert sum(len(found) > 1 for found in lines) <= 3
     assert sum(bool(hockney.switches(found)) for found in lines) <= 1
-    jumps = [hockney.switches(hockney.regions(points(rendezvous, 0.03, seed))) for seed in range(40)]
+    jumps = [hockney.switches(hockney.fit_regions(points(rendezvous, 0.03, seed))) for seed in range(40)]
     assert sum(4096 in [jump.after for jump in found] for found in jumps) >= 38
 
 
 def test_a_jump_downward_is_no_switch_of_the_slow_kind():
-    found = hockney.regions(points(lambda n: 5e-6 + 1e-10 * n if n <= 4096 else 2e-6 + 1e-10 * n))
+    found = hockney.fit_regions(points(lambda n: 5e-6 + 1e-10 * n if n <= 4096 else 2e-6 + 1e-10 * n))
     assert len(found) == 2
     assert hockney.switches(found) == ()
 
 
 def test_a_time_that_does_not_grow_has_no_bandwidth():
     times = [1e-6 - 5e-8 * n for n in range(6)]
-    (region,) = hockney.regions(list(enumerate(times)))
+    (region,) = hockney.fit_regions(list(enumerate(times)))
     assert region.per_byte is None
     assert region.startup == pytest.approx(sum(1 / t for t in times) / sum(1 / t**2 for t in times))
     assert region.seconds(1e9) == region.startup
@@ -94,22 +94,22 @@ def test_a_time_that_does_not_grow_has_no_bandwidth():
 
 
 def test_two_sizes_make_no_line_and_impossible_points_are_refused():
-    assert hockney.regions([(0, 1e-6), (8, 2e-6), (8, 2.1e-6)]) == ()
-    assert hockney.regions([]) == ()
+    assert hockney.fit_regions([(0, 1e-6), (8, 2e-6), (8, 2.1e-6)]) == ()
+    assert hockney.fit_regions([]) == ()
     for point in ((-1, 1e-6), (8, 0.0), (8, math.nan), (math.inf, 1e-6)):
         with pytest.raises(ValueError, match="expected bytes >= 0 and seconds > 0"):
-            hockney.regions([point])
+            hockney.fit_regions([point])
 
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 2**20), st.floats(1e-7, 1e-2)), min_size=3, max_size=16), st.randoms())
 def test_regions_part_the_sizes_in_any_order_and_unit(measured, random):
-    found = hockney.regions(measured)
+    found = hockney.fit_regions(measured)
     assert sum(len(region.residuals) for region in found) == (len(measured) if len({n for n, _ in measured}) > 2 else 0)
     assert all(a.last < b.first for a, b in pairwise(found))
     assert all(region.per_byte is None or region.per_byte > 0 for region in found)
     random.shuffle(measured)
-    again = hockney.regions([(n, 1024 * t) for n, t in measured])
+    again = hockney.fit_regions([(n, 1024 * t) for n, t in measured])
     assert [r.startup for r in again] == pytest.approx([1024 * r.startup for r in found], rel=1e-6, abs=1e-9)
 
 
@@ -132,7 +132,7 @@ def trips(latency, overhead, gap, per_byte, sizes=(1, 64, 1024, 4096), scatter=0
 @given(st.floats(1e-7, 1e-4), st.floats(1e-8, 1e-5), st.floats(0.0, 1.0), st.floats(1e-12, 1e-8))
 def test_loggp_gives_back_the_parameters_that_made_the_round_trips(latency, overhead, more, per_byte):
     gap = overhead * (1 + more)
-    found = loggp.parameters(trips(latency, overhead, gap, per_byte))
+    found = loggp.fit_parameters(trips(latency, overhead, gap, per_byte))
     assert found.overhead == pytest.approx(overhead, rel=1e-6)
     assert found.gap == pytest.approx(gap, rel=1e-6)
     assert found.gap_per_byte == pytest.approx(per_byte, rel=1e-6, abs=1e-6 * gap / 4096)
@@ -143,7 +143,7 @@ def test_loggp_gives_back_the_parameters_that_made_the_round_trips(latency, over
 
 def test_loggp_holds_through_noise():
     for seed in range(10):
-        found = loggp.parameters(trips(1.0e-6, 3e-7, 5e-7, 1e-10, scatter=0.01, seed=seed, times=9))
+        found = loggp.fit_parameters(trips(1.0e-6, 3e-7, 5e-7, 1e-10, scatter=0.01, seed=seed, times=9))
         assert found.latency == pytest.approx(1.0e-6, rel=0.1)
         assert found.overhead == pytest.approx(3e-7, rel=0.1)
         assert found.gap == pytest.approx(5e-7, rel=0.1)
@@ -153,19 +153,19 @@ def test_loggp_holds_through_noise():
 def test_a_delay_that_does_not_cover_the_gap_tells_no_overhead():
     table = [t for t in trips(1e-6, 1e-7, 5e-7, 1e-10) if t.delay == 0]
     short = [Train(16, 1e-7, t.size, t.seconds) for t in table if t.messages == 16]
-    found = loggp.parameters(table + short)
+    found = loggp.fit_parameters(table + short)
     assert found.gap == pytest.approx(5e-7)
     assert (found.overhead, found.latency, found.overheads) == (None, None, ())
 
 
 def test_a_receiver_measured_by_itself_counts_instead_of_the_sender():
     table = trips(1e-6, 3e-7, 5e-7, 1e-10)
-    assert loggp.parameters(table, {1: 1e-7}).latency == pytest.approx(1.2e-6)
+    assert loggp.fit_parameters(table, {1: 1e-7}).latency == pytest.approx(1.2e-6)
 
 
 def test_overheads_that_overlap_the_latency_leave_it_undefined():
     table = [Train(1, 0, 1, 8e-7), Train(16, 0, 1, 8e-7 + 15 * 5e-7), Train(16, 1e-6, 1, 8e-7 + 15 * 1.3e-6)]
-    found = loggp.parameters(table)
+    found = loggp.fit_parameters(table)
     assert found.overhead == pytest.approx(3e-7)
     assert found.latency is None
     assert found.half_round_trip == pytest.approx(4e-7)
@@ -176,15 +176,15 @@ def test_an_overhead_that_grows_with_size_is_told_per_byte():
     table = []
     for size in (1, 1001, 2001):
         table += [Train(1, 0, size, 1e-5), Train(11, 1e-4, size, 1e-5 + 10 * (1e-4 + 2e-7 + 1e-10 * (size - 1)))]
-    found = loggp.parameters(table)
+    found = loggp.fit_parameters(table)
     assert found.overhead == pytest.approx(2e-7)
     assert found.overhead_per_byte == pytest.approx(1e-10)
 
 
 def test_no_trains_give_no_parameters_and_impossible_ones_are_refused():
-    assert set(vars(loggp.parameters([])).values()) == {None, ()}
+    assert set(vars(loggp.fit_parameters([])).values()) == {None, ()}
     with pytest.raises(ValueError, match="'Train.messages=0.*is not a valid train"):
-        loggp.parameters([Train(0, 0.0, 8, 1e-6)])
+        loggp.fit_parameters([Train(0, 0.0, 8, 1e-6)])
 
 
 # --------------------------------------------------------------------------- the cache artefact
@@ -205,7 +205,7 @@ def feigned(size):
 
 
 def test_reuse_that_feigns_bandwidth_is_explained_by_the_caches():
-    found = artefacts.artefact(curve(feigned), curve(honest), BARCELONA)
+    found = artefacts.find_artefact(curve(feigned), curve(honest), BARCELONA)
     assert (found.first, found.last) == (32 * 1024, 512 * 1024)
     assert found.factor == pytest.approx(3.6)
     assert found.bandwidth == honest(found.size)
@@ -219,19 +219,19 @@ def test_reuse_that_feigns_bandwidth_is_explained_by_the_caches():
 
 def test_curves_that_agree_within_a_fifth_are_no_artefact():
     tcp = curve(lambda n: honest(n) * (1.19 if n % 3 else 0.85))
-    assert artefacts.artefact(tcp, curve(honest), BARCELONA) is None
+    assert artefacts.find_artefact(tcp, curve(honest), BARCELONA) is None
 
 
 @pytest.mark.parametrize("low", [None, 0.9])
 def test_a_difference_without_certainty_is_no_artefact(low):
     reused = [Point(4096, 1.5, low, 2.0)]
-    assert artefacts.artefact(reused, [Point(4096, 1.0, 0.8, 1.2)], BARCELONA) is None
+    assert artefacts.find_artefact(reused, [Point(4096, 1.0, 0.8, 1.2)], BARCELONA) is None
 
 
 def test_fresh_buffers_that_are_faster_and_sizes_of_one_curve_do_not_count():
-    assert artefacts.artefact(curve(honest), curve(feigned), BARCELONA) is None
-    assert artefacts.artefact(curve(feigned, sizes=[65536]), curve(honest, sizes=[32768]), BARCELONA) is None
-    assert artefacts.artefact([], [], BARCELONA) is None
+    assert artefacts.find_artefact(curve(honest), curve(feigned), BARCELONA) is None
+    assert artefacts.find_artefact(curve(feigned, sizes=[65536]), curve(honest, sizes=[32768]), BARCELONA) is None
+    assert artefacts.find_artefact([], [], BARCELONA) is None
 
 
 @pytest.mark.parametrize(
@@ -501,7 +501,7 @@ def struck(events, work=5e-4, length=2.0, each=2e-5, seed=0):
 def test_planted_detours_are_counted_with_their_durations():
     row = quanta(5000, 1)
     row[[100, 2000, 4999]] += [1e-5, 2e-5, 1e-3]
-    found = noise.detours(row)
+    found = noise.find_detours(row)
     assert found.indices == (100, 2000, 4999)
     assert found.durations == pytest.approx([1e-5, 2e-5, 1e-3], abs=2e-6)
     assert found.greatest == found.durations[2]
@@ -511,29 +511,29 @@ def test_planted_detours_are_counted_with_their_durations():
 
 
 def test_plain_jitter_is_hardly_ever_a_detour():
-    assert sum(noise.detours(quanta(2000, seed)).count for seed in range(40)) <= 4
+    assert sum(noise.find_detours(quanta(2000, seed)).count for seed in range(40)) <= 4
     ticks = [np.round(quanta(2000, seed, 0.02, 1e-6) / 1e-8) * 1e-8 for seed in range(40)]
-    assert sum(noise.detours(row).count for row in ticks) <= 4
+    assert sum(noise.find_detours(row).count for row in ticks) <= 4
 
 
 def test_equal_quanta_lose_nothing():
-    found = noise.detours([1e-6] * 200)
+    found = noise.find_detours([1e-6] * 200)
     assert (found.base, found.lost, found.lost_in_detours, found.count, found.greatest) == (1e-6, 0.0, 0.0, 0, None)
-    assert noise.detours([1e-6] * 199 + [3e-6]).durations == (pytest.approx(2e-6),)
+    assert noise.find_detours([1e-6] * 199 + [3e-6]).durations == (pytest.approx(2e-6),)
 
 
 def test_a_third_of_the_quanta_hit_does_not_move_the_base():
     row = quanta(3000, 2)
     row[::3] += 1e-5
-    found = noise.detours(row)
+    found = noise.find_detours(row)
     assert found.count == 1000
     assert found.lost == pytest.approx(1e-5 / 3 / (1e-4 + 1e-5 / 3), rel=0.2)
 
 
 def test_few_quanta_tell_nothing_and_impossible_ones_are_refused():
-    assert noise.detours([1e-6] * 99) is None
+    assert noise.find_detours([1e-6] * 99) is None
     with pytest.raises(ValueError, match="a quantum took '0.0'"):
-        noise.detours([0.0] * 200)
+        noise.find_detours([0.0] * 200)
 
 
 @given(st.lists(SECONDS, max_size=50))
@@ -610,7 +610,7 @@ def test_no_detours_cost_nothing_and_impossible_operations_are_refused():
 def test_a_planted_tick_of_250_hertz_is_the_only_tone(work):
     random = np.random.default_rng(3)
     events = np.concatenate((np.arange(0.001, 2, 1 / 250), random.uniform(0, 2, 100)))
-    (tone,) = spectrum(*struck(events, work))
+    (tone,) = find_rhythms(*struck(events, work))
     assert tone.frequency == pytest.approx(250, abs=0.5)
     assert tone.period == pytest.approx(1 / tone.frequency)
     assert tone.resolution == pytest.approx(0.5, rel=0.01)
@@ -620,7 +620,7 @@ def test_a_planted_tick_of_250_hertz_is_the_only_tone(work):
 
 def test_two_rhythms_are_told_apart():
     events = np.concatenate((np.arange(0.001, 4, 1 / 250), np.arange(0.002, 4, 1 / 90)))
-    frequencies = sorted(tone.frequency for tone in spectrum(*struck(events, 3e-4, 4.0)))
+    frequencies = sorted(tone.frequency for tone in find_rhythms(*struck(events, 3e-4, 4.0)))
     assert frequencies == [pytest.approx(90, abs=0.3), pytest.approx(250, abs=0.3)]
 
 
@@ -628,16 +628,16 @@ def test_detours_at_random_or_in_bursts_have_no_rhythm():
     tones = 0
     for seed in range(25):
         random = np.random.default_rng(seed)
-        tones += bool(spectrum(*struck(random.uniform(0, 1, 200), 3e-4, 1.0)))
+        tones += bool(find_rhythms(*struck(random.uniform(0, 1, 200), 3e-4, 1.0)))
         bursts = random.uniform(0, 1, 15)[:, None] + random.exponential(0.01, (15, 20))
-        tones += bool(spectrum(*struck(bursts.ravel(), 3e-4, 1.0)))
+        tones += bool(find_rhythms(*struck(bursts.ravel(), 3e-4, 1.0)))
     assert tones == 0
 
 
 def test_few_detours_have_no_spectrum_and_starts_must_fit():
-    assert spectrum(*struck(np.array([0.1, 0.2, 0.3]))) is None
+    assert find_rhythms(*struck(np.array([0.1, 0.2, 0.3]))) is None
     with pytest.raises(ValueError, match="expected one start for each quantum"):
-        spectrum([1e-3] * 200, [0.0])
+        find_rhythms([1e-3] * 200, [0.0])
 
 
 # --------------------------------------------------------------------------- the slower of two

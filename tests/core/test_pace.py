@@ -23,7 +23,7 @@ from steelyard.model.evidence import sentence
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.results.result import SETTLED_WIDTH, judge_case, results
 from steelyard.statistics.results.usable_samples import undisturbed
-from steelyard.statistics.samples.launches import RUN_SPREAD, combine, over_runs
+from steelyard.statistics.samples.launches import RUN_SPREAD, combine, widen_for_runs
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.samples.summary import median_interval
 from steelyard.statistics.validity.condition import find_condition
@@ -634,7 +634,7 @@ def test_intervals_of_two_runs_at_different_clocks_meet():
             clock = math.exp(lots.normal(0, RUN_SPREAD))
             samples = [clock * np.exp(lots.normal(0, 0.002, 30)) for _ in range(2)]
             alone = combine([tuple(row) for row in samples])
-            spread = over_runs(alone)
+            spread = widen_for_runs(alone)
             assert (spread.low or 0) < (alone.low or 0) < (alone.high or 0) < (spread.high or 0)
             ends.append((spread.low or 0, spread.high or 0))
         (a, b), (c, d) = ends

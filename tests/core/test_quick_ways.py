@@ -11,9 +11,9 @@ import builders
 from steelyard.measure.records.compact import LONG, shortened
 from steelyard.model.observed import Samples
 from steelyard.model.plain import to_plain
-from steelyard.statistics.samples.interval import middle, quantile_of
+from steelyard.statistics.samples.interval import find_median, quantile_of
 from steelyard.statistics.validity.observations import Measured
-from steelyard.statistics.validity.pace import Bounds, choose, exceeded, waiting
+from steelyard.statistics.validity.pace import Bounds, choose, find_exceeded, may_have_waited
 
 numbers = st.one_of(st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False), st.none())
 columns = st.one_of(st.lists(numbers, max_size=6), st.lists(st.floats(0, 1), max_size=6), st.lists(st.integers(0, 9)))
@@ -41,7 +41,7 @@ def test_where_nothing_can_set_a_sample_aside_none_is(issued: list, before: floa
     }
     surroundings, bounds = builders.seen(around), Bounds({"issued": 4.0})
     chosen = choose(Measured(np.ones(count), surroundings), bounds)
-    calm = not exceeded(surroundings, bounds) and not waiting(surroundings)
+    calm = not find_exceeded(surroundings, bounds) and not may_have_waited(surroundings)
     if calm:
         assert not chosen.aside.any()
     if waited:
@@ -52,5 +52,5 @@ def test_where_nothing_can_set_a_sample_aside_none_is(issued: list, before: floa
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40), st.floats(0, 1))
 def test_medians_and_quantiles_are_numpys(row: list[float], share: float) -> None:
     array = np.array(row)
-    assert middle(array) == pytest.approx(float(np.median(array)), rel=1e-12, abs=1e-6)
+    assert find_median(array) == pytest.approx(float(np.median(array)), rel=1e-12, abs=1e-6)
     assert quantile_of(np.sort(array), share) == pytest.approx(float(np.quantile(array, share)), rel=1e-9, abs=1e-6)

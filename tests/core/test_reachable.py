@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.measure.launch import reachable, scheduler
-from steelyard.measure.launch.reachable import expect_reachable, trouble
+from steelyard.measure.launch.reachable import expect_reachable, find_trouble
 from steelyard.model import Host
 
 HOSTS = (Host("node1", 4), Host("nohost", 2))
@@ -39,7 +39,7 @@ esac
     }
     for name in reachable.AGENTS:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(scheduler, "inside", lambda: None)
+    monkeypatch.setattr(scheduler, "find_allocation", lambda: None)
 
     def getaddrinfo(name: str, port: int, **more: object) -> list[tuple[object, ...]]:
         if name not in addresses:
@@ -77,7 +77,7 @@ esac
     ],
 )
 def test_what_stands_against_a_host_is_said(name: str, why: str) -> None:
-    assert (why in trouble(name)) if why else trouble(name) == ""
+    assert (why in find_trouble(name)) if why else find_trouble(name) == ""
 
 
 def test_a_host_without_an_address_is_refused_by_its_name() -> None:

@@ -44,7 +44,7 @@ from steelyard.show.command_line import cli
 from steelyard.show.report import scaling_rows
 from steelyard.show.report.pages import scaling as page
 from steelyard.statistics.models.scaling import Scaling, scaled_serial_fraction, scaling, serial_fraction
-from steelyard.statistics.models.scaling_models import AMDAHL, USL, Estimate, Fit, refused, speedup
+from steelyard.statistics.models.scaling_models import AMDAHL, USL, Estimate, Fit, explain_refusal, speedup
 from steelyard.statistics.results.sweeps import sweeps
 
 COUNTS = (1, 2, 4, 8, 16, 32)
@@ -205,9 +205,9 @@ def test_a_law_is_refused_with_its_reason_where_counts_are_too_few() -> None:
     assert found.fits == ()
     assert "one parameter and needs at least 3" in found.refused["Amdahl"]
     assert "2 parameters and needs at least 4" in found.refused["USL"]
-    assert refused(AMDAHL, (1, 2, 4)) == ""
-    assert refused(USL, (1, 2, 4))
-    assert refused(USL, (1, 2, 4, 8)) == ""
+    assert explain_refusal(AMDAHL, (1, 2, 4)) == ""
+    assert explain_refusal(USL, (1, 2, 4))
+    assert explain_refusal(USL, (1, 2, 4, 8)) == ""
 
 
 def test_counts_without_a_processor_for_each_are_shown_and_in_no_fit() -> None:

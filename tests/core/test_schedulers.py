@@ -18,12 +18,12 @@ from steelyard.measure.launch.scheduler import (
     Ask,
     Request,
     State,
+    find_allocation,
+    find_batch_scheduler,
     flux,
-    inside,
     lsf,
     pbs,
     schedulers,
-    submitting,
 )
 from steelyard.measure.mpi import Job
 from steelyard.model import Host, Tool
@@ -435,31 +435,31 @@ def test_a_time_limit_is_written_as_each_scheduler_reads_it(name: str, limits: d
 @pytest.mark.parametrize("name", schedulers())
 def test_an_end_is_told_with_the_name_of_the_scheduler(name: str) -> None:
     to = system(name)
-    assert f"{to.title} because it reached its time limit" in batch.sentence("7", State("TIMEOUT"), to)
+    assert f"{to.title} because it reached its time limit" in batch.describe_state("7", State("TIMEOUT"), to)
     assert to.batch.outputs.format(job="7", kind="out") == f"{name}-7.out"
 
 
 def test_the_scheduler_that_is_there_is_submitted_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert submitting(None)[0].name == "slurm"  # which then is said to be missing
+    assert find_batch_scheduler(None)[0].name == "slurm"  # which then is said to be missing
     for name in ("qsub", "qstat", "qdel"):
         write_script(tmp_path / name, "true")
-    assert submitting(None)[0].name == "pbs"
+    assert find_batch_scheduler(None)[0].name == "pbs"
     for name in ("sbatch", "scontrol", "scancel"):
         write_script(tmp_path / name, "true")
-    assert submitting(None)[0].name == "slurm"  # it brings programs of PBS's names along
-    assert submitting("lsf")[0].name == "lsf"
+    assert find_batch_scheduler(None)[0].name == "slurm"  # it brings programs of PBS's names along
+    assert find_batch_scheduler("lsf")[0].name == "lsf"
     with pytest.raises(UsageError, match="no scheduler 'pps'.*Did you mean 'pbs'"):
-        submitting("pps")
+        find_batch_scheduler("pps")
 
 
 def test_outside_of_every_allocation_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_URI"):
         monkeypatch.delenv(name, raising=False)
-    assert inside() is None
+    assert find_allocation() is None
     monkeypatch.setenv("LSB_JOBID", "55")
     monkeypatch.setenv("LSB_MCPU_HOSTS", "a 2")
-    found = inside()
+    found = find_allocation()
     assert (found[0].name, found[1].job) == ("lsf", "55")
 
 

@@ -45,4 +45,4 @@ def test_the_functions_are_those_of_scipy_which_stays_whole(code: str) -> None:
 
 def test_the_length_of_a_fast_transform_is_the_smallest_without_large_prime_factors() -> None:
     lengths = [*range(1, 400), 12_345, 99_991, 1_048_577]
-    assert [spectrum._fast_length(n) for n in lengths] == [next_fast_len(n, real=True) for n in lengths]
+    assert [spectrum._round_up_length(n) for n in lengths] == [next_fast_len(n, real=True) for n in lengths]

@@ -12,7 +12,7 @@ import report_fixture
 from steelyard.judge.evaluation import judging
 from steelyard.judge.findings.every import compilers
 from steelyard.judge.findings.network import mpi_compared
-from steelyard.measure.telemetry.watched import modelled
+from steelyard.measure.telemetry.watched import is_modelled
 from steelyard.model import Evaluation, Metric, Result, Source, Tool, Value
 from steelyard.show import report
 from steelyard.show.report import (
@@ -247,7 +247,7 @@ def test_main_figures_name_their_energy_and_a_model_is_called_so() -> None:
     model = replace(power_fixture.RAIL, source="model", modelled=True)
     of = power_fixture.evaluated([power_fixture.results({n: kernels[n]})[3] for n in kernels], sensor=model)
     assert of.power is not None
-    assert modelled(of.power.traces)
+    assert is_modelled(of.power.traces)
     found = shown(of)
     assert "  node: 11.0 W, 1.54 J per operation, 6.50 Mflop/J\n" in found
     assert "Energy of the run (modelled)" in found

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
-from steelyard.measure.telemetry.sensors import csv, find, kinds, opened
+from steelyard.measure.telemetry.sensors import csv, find, kinds, open_device
 from steelyard.measure.telemetry.sensors.model import Model
 
 START = 1_700_000_000_000_000_000
@@ -114,7 +114,7 @@ def test_no_file_ends_in_a_traceback(tmp_path_factory: pytest.TempPathFactory, c
 )
 def test_a_file_that_holds_no_readings_is_a_sentence_with_its_line(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(UsageError) as problem:
-        opened(f"csv:file={readings_file(tmp_path, text)}")
+        open_device(f"csv:file={readings_file(tmp_path, text)}")
     assert told in str(problem.value)
 
 
@@ -160,7 +160,7 @@ def test_a_model_never_exceeds_full_power_although_the_kernel_counts_late(
 def test_a_model_of_this_machine_is_never_found_but_opened() -> None:
     assert kinds()["model"].find(Path("/")).devices == ()
     assert not any(sensor.modelled for device in find().devices for sensor in device.sensors)
-    device = opened("model:idle=20,full=95")
+    device = open_device("model:idle=20,full=95")
     assert device.sensors[0].modelled
     assert device.read()[0].value >= 0
 
@@ -234,7 +234,7 @@ def words(server: ThreadingHTTPServer, token: Path, scheme: str = "http", host: 
 def test_redfish_gives_the_watts_of_each_chassis_and_a_blade_lies_within_its_enclosure(
     service: ThreadingHTTPServer, token: Path
 ) -> None:
-    device = opened(words(service, token))
+    device = open_device(words(service, token))
     assert {reading.sensor: reading.value for reading in device.read()} == {
         "redfish/127.0.0.1/enclosure/total-power": 8000.0,
         "redfish/127.0.0.1/blade1/0": 344.5,
@@ -251,9 +251,9 @@ def test_redfish_gives_the_watts_of_each_chassis_and_a_blade_lies_within_its_enc
 
 def test_redfish_takes_a_name_and_a_password_too(service: ThreadingHTTPServer, token: Path) -> None:
     address = f"http://127.0.0.1:{service.server_address[1]}"
-    assert len(opened(f"redfish:url={address},user=root,password-file={token}").sensors) == 2
+    assert len(open_device(f"redfish:url={address},user=root,password-file={token}").sensors) == 2
     with pytest.raises(MachineFailed, match="401"):
-        opened(f"redfish:url={address}")
+        open_device(f"redfish:url={address}")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_what_is_no_answer_of_redfish_is_a_sentence(
 ) -> None:
     monkeypatch.setattr(Bmc, "resources", {**RESOURCES, path: answer})
     with pytest.raises(MachineFailed) as problem:
-        opened(words(service, token))
+        open_device(words(service, token))
     assert "/redfish/v1/Chassis" in str(problem.value)
     assert "elsewhere" not in str(problem.value)
 
@@ -292,11 +292,11 @@ def test_redfish_by_tls_trusts_the_certificate_that_is_given_and_no_other(
     context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     service.socket = context.wrap_socket(service.socket, server_side=True)
     trusted = f",ca={tmp_path}/cert.pem"
-    assert len(opened(words(service, token, "https") + trusted).sensors) == 2
+    assert len(open_device(words(service, token, "https") + trusted).sensors) == 2
     with pytest.raises(MachineFailed, match="CERTIFICATE_VERIFY_FAILED"):
-        opened(words(service, token, "https"))
+        open_device(words(service, token, "https"))
     with pytest.raises(MachineFailed, match="CERTIFICATE_VERIFY_FAILED"):
-        opened(words(service, token, "https", "localhost") + trusted)
+        open_device(words(service, token, "https", "localhost") + trusted)
 
 
 @pytest.mark.parametrize(
@@ -322,6 +322,6 @@ def test_redfish_by_tls_trusts_the_certificate_that_is_given_and_no_other(
 def test_words_that_cannot_be_are_a_sentence(tmp_path: Path, given_words: str, told: str) -> None:
     missing = str(tmp_path / "missing")
     with pytest.raises(SteelyardError) as problem:
-        opened(given_words.replace("{missing}", missing))
+        open_device(given_words.replace("{missing}", missing))
     assert told.replace("{missing}", missing) in str(problem.value)
     assert problem.value.exit_code == 2

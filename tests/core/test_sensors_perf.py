@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_sensors import RAPL, SOCKETS, as_an_ordinary_user, sensors, tree, values
 
-from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sampler import select_summed
 from steelyard.measure.telemetry.sensors import Found, find, perf
 
 PMU = perf.FOLDER
@@ -96,7 +96,7 @@ def test_what_holds_what_is_as_by_powercap(counts: Counts, tmp_path: Path) -> No
     assert parts == {name: sensor.part_of for name, sensor in sensors(by_files).items()} | {
         "rapl/package-1/core": "rapl/package-1"
     }
-    assert [sensor.name for sensor in added_up([*sensors(by_perf).values()])] == ["rapl/psys"]
+    assert [sensor.name for sensor in select_summed([*sensors(by_perf).values()])] == ["rapl/psys"]
     closed(by_perf)
 
 
@@ -108,7 +108,7 @@ def test_what_powercap_gives_is_not_counted_again(counts: Counts, tmp_path: Path
     closed(there)
     both = [*sensors(find(tmp_path)).values(), *sensors(there).values()]
     assert len({sensor.name for sensor in both}) == len(both)
-    assert [sensor.name for sensor in added_up(both)] == ["rapl/psys"]
+    assert [sensor.name for sensor in select_summed(both)] == ["rapl/psys"]
 
 
 def test_where_powercap_may_not_be_read_perf_is_found_in_its_place(counts: Counts) -> None:
@@ -119,7 +119,7 @@ def test_where_powercap_may_not_be_read_perf_is_found_in_its_place(counts: Count
             counter.chmod(0)
         with as_an_ordinary_user():
             there = perf.find(root, counts)
-    assert [sensor.name for sensor in added_up([*sensors(there).values()])] == ["rapl/psys"]
+    assert [sensor.name for sensor in select_summed([*sensors(there).values()])] == ["rapl/psys"]
     assert len(sensors(there)) == 7
     closed(there)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
-from steelyard.measure.telemetry.sensors import Device, command, ipmi, nvidia, opened, rocm
+from steelyard.measure.telemetry.sensors import Device, command, ipmi, nvidia, open_device, rocm
 from steelyard.measure.telemetry.sensors._nvml import Counters
 
 # As ipmitool 1.8.19 prints them.
@@ -154,7 +154,7 @@ def test_bytes_are_a_number_with_the_lowest_first(answer: bytes, data: st.DataOb
 
 def test_a_command_that_prints_a_number_is_a_sensor(tmp_path: Path) -> None:
     (tmp_path / "watts").write_text("5300\n")
-    device = opened(f"command:run=cat {tmp_path}/watts,unit=mW,name=rail,window=1.12")
+    device = open_device(f"command:run=cat {tmp_path}/watts,unit=mW,name=rail,window=1.12")
     (sensor,) = device.sensors
     assert (sensor.name, sensor.unit, sensor.window) == ("command/rail", "W", 1.12)
     assert values(device) == pytest.approx({"command/rail": 5.3})
@@ -171,7 +171,7 @@ def test_a_command_that_prints_lines_gives_a_sensor_each(tmp_path: Path) -> None
         "site",
         "echo 'Rail A 1.5 kW'; echo noise; echo 'Rail A 2 W'; echo 'fan 900 rpm'; echo 'x 1 V'",
     )
-    assert values(opened(f"command:run={print_lines}")) == {
+    assert values(open_device(f"command:run={print_lines}")) == {
         "command/rail-a": 1500.0,
         "command/rail-a-2": 2.0,
         "command/fan": 900.0,
@@ -202,7 +202,7 @@ def test_what_cannot_be_opened_is_a_sentence(
 ) -> None:
     missing = str(tmp_path / "missing")
     with pytest.raises(mistake, match=told.replace("{missing}", missing)):
-        opened(words.replace("{missing}", missing))
+        open_device(words.replace("{missing}", missing))
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,7 @@ def bmc(tmp_path: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
 
 def _answers(words: str) -> bool:
     try:
-        return bool(opened(f"ipmi:{words},raw=0x06 0x01").sensors)
+        return bool(open_device(f"ipmi:{words},raw=0x06 0x01").sensors)
     except MachineFailed:
         return False
 
@@ -359,7 +359,7 @@ def _answers(words: str) -> bool:
 @pytest.mark.site
 def test_a_bmc_is_read_over_the_network(bmc: tuple[str, "subprocess.Popen[str]"], tmp_path: Path) -> None:
     words, process = bmc
-    device = opened(f"ipmi:{words},ask=sensors")
+    device = open_device(f"ipmi:{words},ask=sensors")
     assert values(device) == {"ipmi/127.0.0.1/cpu-temp": 42.0, "ipmi/127.0.0.1/sys-power": 240.0}
     assert process.stdin
     process.stdin.write("sensor_set_value 0x20 0 2 75 0\n")
@@ -370,12 +370,12 @@ def test_a_bmc_is_read_over_the_network(bmc: tuple[str, "subprocess.Popen[str]"]
         time.sleep(0.1)
     assert values(device)["ipmi/127.0.0.1/sys-power"] == 150.0
     # Get Device ID: the maker's number, 0x1291, stands in bytes 6 and 7 of the answer.
-    assert values(opened(f"ipmi:{words},raw=0x06 0x01,first=6")) == {"ipmi/127.0.0.1/raw-power": float(0x1291)}
+    assert values(open_device(f"ipmi:{words},raw=0x06 0x01,first=6")) == {"ipmi/127.0.0.1/raw-power": float(0x1291)}
     with pytest.raises(MachineFailed, match="DCMI request failed"):  # this one has no DCMI
-        opened(f"ipmi:{words}")
+        open_device(f"ipmi:{words}")
     (tmp_path / "password").write_text("wrong")
     with pytest.raises(MachineFailed, match="exit code 1"):
-        opened(f"ipmi:{words},ask=sensors")
+        open_device(f"ipmi:{words},ask=sensors")
     process.kill()
     with pytest.raises(OSError, match="ipmitool"):
         device.read()

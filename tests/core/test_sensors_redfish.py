@@ -12,8 +12,8 @@ from folders import DATA
 from steelyard.errors import MachineFailed
 from steelyard.measure.run import sensing
 from steelyard.measure.telemetry import sensors
-from steelyard.measure.telemetry.sampler import added_up
-from steelyard.measure.telemetry.sensors import Device, Found, opened
+from steelyard.measure.telemetry.sampler import select_summed
+from steelyard.measure.telemetry.sensors import Device, Found, open_device
 from steelyard.model.sensor import Sensor
 from steelyard.show.command_line.progress import Console
 
@@ -32,7 +32,7 @@ def asked(
 
     def ask(routes: Routes) -> Device:
         monkeypatch.setattr(Bmc, "resources", routes)
-        return opened(words(service, token))
+        return open_device(words(service, token))
 
     return ask
 
@@ -41,7 +41,7 @@ def totals(device: Device) -> dict[str, float]:
     """By source, what the sensors say that are added."""
     values = {reading.sensor: reading.value for reading in device.read()}
     found: dict[str, float] = {}
-    for sensor in added_up([*device.sensors]):
+    for sensor in select_summed([*device.sensors]):
         found[sensor.source] = found.get(sensor.source, 0.0) + values[sensor.name]
     return found
 
@@ -192,7 +192,7 @@ def test_the_power_of_the_whole_chassis_counts_once_by_whatever_schema(
 ) -> None:
     device = asked(routes)
     assert totals(device) == {"Redfish": pytest.approx(right)}
-    assert {sensor.scope for sensor in added_up([*device.sensors])} == {"node"}
+    assert {sensor.scope for sensor in select_summed([*device.sensors])} == {"node"}
     assert not device.notes
 
 

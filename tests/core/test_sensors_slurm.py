@@ -8,7 +8,7 @@ from test_sensors import readings, sensors, tree
 from test_sensors_programs import program
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.measure.telemetry.sensors import opened, slurm
+from steelyard.measure.telemetry.sensors import open_device, slurm
 
 # As Slurm 22.05.8 printed it, of a node whose slurmd reads Cray's counters.
 NODE = (
@@ -95,10 +95,10 @@ def test_a_slurm_that_gathers_nothing_is_nothing_to_speak_of_unless_it_is_asked_
     found = slurm.find(prints(NONE, NODE))
     assert (found.devices, found.refused) == ((), ())
     with pytest.raises(MachineFailed, match="AcctGatherEnergyType and ExtSensorsType are none"):
-        opened("slurm:node=n1")
+        open_device("slurm:node=n1")
     prints(CONFIGURATION.replace("30 sec", "0 sec"), NODE)
     with pytest.raises(MachineFailed, match="AcctGatherNodeFreq or ExtSensorsFreq is 0"):
-        opened("slurm:")
+        open_device("slurm:")
 
 
 def test_a_controller_that_does_not_answer_is_a_sentence(prints: Prints) -> None:
@@ -117,8 +117,8 @@ def test_where_no_slurmd_runs_nobody_is_asked(prints: Prints) -> None:
 
 def test_a_node_may_be_named_and_nothing_else(prints: Prints) -> None:
     prints(CONFIGURATION, NODE)
-    assert [sensor.name for sensor in opened("slurm:node=n1").sensors] == ["slurm/n1/power"]
+    assert [sensor.name for sensor in open_device("slurm:node=n1").sensors] == ["slurm/n1/power"]
     with pytest.raises(UsageError, match="has no setting 'host'"):
-        opened("slurm:host=n1")
+        open_device("slurm:host=n1")
     with pytest.raises(MachineFailed, match="exit code 1"):
-        opened("slurm:node=n2")
+        open_device("slurm:node=n2")

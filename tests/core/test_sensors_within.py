@@ -8,10 +8,10 @@ from test_sensors import cray, tree
 
 from folders import DATA
 from steelyard.measure.telemetry.coverage import choose
-from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sampler import select_summed
 from steelyard.measure.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm
 from steelyard.measure.telemetry.sensors._programs import Program
-from steelyard.measure.telemetry.sensors._supplies import feeding
+from steelyard.measure.telemetry.sensors._supplies import find_feeding
 from steelyard.model.sensor import Sensor
 
 FIELD = DATA / "field"
@@ -21,7 +21,7 @@ HWMON = "sys/class/hwmon"
 def total(found: Found) -> float:
     """What the sensors say that may be added, in J or W."""
     values = {reading.sensor: reading.value for device in found.devices for reading in device.read()}
-    return sum(values[s.name] for s in added_up([s for device in found.devices for s in device.sensors]))
+    return sum(values[s.name] for s in select_summed([s for device in found.devices for s in device.sensors]))
 
 
 def chips(root: Path, *names: tuple[str, dict[str, float]]) -> Found:
@@ -37,7 +37,7 @@ def chips(root: Path, *names: tuple[str, dict[str, float]]) -> Found:
 
 def watts(text: str) -> float:
     found = ipmi.parse_sensors(text, "ipmi")
-    return sum(found[sensor] for sensor in added_up([*found]))
+    return sum(found[sensor] for sensor in select_summed([*found]))
 
 
 # The inputs of users
@@ -214,8 +214,8 @@ def test_of_a_board_what_feeds_it_counts_once(printed: dict[str, int], right: fl
 
 
 def test_limits_and_peaks_of_supplies_feed_nothing() -> None:
-    assert feeding(["PSU1 Max Power", "PSU1 Rated Power", "Total Power Limit"]) == []
-    assert feeding(["System Fan Power", "CPU1 Power"]) == []
+    assert find_feeding(["PSU1 Max Power", "PSU1 Rated Power", "Total Power Limit"]) == []
+    assert find_feeding(["System Fan Power", "CPU1 Power"]) == []
 
 
 def test_what_feeds_the_board_is_of_the_whole_node() -> None:

@@ -19,7 +19,7 @@ from native import linked
 from steelyard.measure.machine.cgroups import read_throttled
 from steelyard.measure.machine.files import KernelFiles
 from steelyard.measure.machine.load import Ticks, busy_ticks, read_ticks
-from steelyard.measure.telemetry.watched import not_idle
+from steelyard.measure.telemetry.watched import name_load
 from steelyard.model import Check, Evidence, Machine, Verdict
 from steelyard.model.account import TICK, Account
 from steelyard.model.observed import Observed, ProcessorSeconds, RanksObserved, Samples
@@ -364,9 +364,9 @@ def test_interrupts_and_steal_are_no_processes(tmp_path: Path) -> None:
 
 def test_a_machine_of_any_size_is_idle_with_its_daemons_and_not_with_a_tenth_of_its_processors_busy() -> None:
     for n in (1, 2, 192, 1024):
-        assert not_idle(Account.of(0.00302 * n, n, 1.0)) == ""
-        assert f"kept {0.1 * n:.1f} of {n} processors busy" in not_idle(Account.of(0.1 * n, n, 1.0))
-    assert not_idle(None) == ""
+        assert name_load(Account.of(0.00302 * n, n, 1.0)) == ""
+        assert f"kept {0.1 * n:.1f} of {n} processors busy" in name_load(Account.of(0.1 * n, n, 1.0))
+    assert name_load(None) == ""
 
 
 @pytest.mark.parametrize("kind", ["steal", "interrupts", "other", "machine_other"])

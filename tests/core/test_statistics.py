@@ -15,7 +15,7 @@ from steelyard.statistics.difference.sides import Launches
 from steelyard.statistics.samples import simulate, stopping
 from steelyard.statistics.samples.interval import correlations, medians_of, quantiles_of
 from steelyard.statistics.samples.launches import LONE_SPREAD, combine
-from steelyard.statistics.samples.shape import drift, modes
+from steelyard.statistics.samples.shape import find_drift, find_modes
 from steelyard.statistics.samples.summary import classic_stream, effective_size, median_interval, summarise
 
 TIMES = st.floats(min_value=1e-9, max_value=1e6, allow_nan=False)
@@ -162,14 +162,14 @@ def test_classic_stream_takes_the_best_of_ten_without_the_first():
 
 def test_enough_samples_are_enough_and_too_few_are_not():
     samples = simulate.draw("normal", 1, 200, seed=9)[0].tolist()  # 2 % of spread
-    assert stopping.enough(samples, width=0.01, least=5)
-    assert not stopping.enough(samples, width=0.0005, least=5)
-    assert not stopping.enough(samples, width=0.01, least=201)
+    assert stopping.is_narrow_enough(samples, width=0.01, least=5)
+    assert not stopping.is_narrow_enough(samples, width=0.0005, least=5)
+    assert not stopping.is_narrow_enough(samples, width=0.01, least=201)
 
 
 def test_a_handful_of_equal_samples_does_not_stop_the_harness():
-    assert not stopping.enough([1.0] * (stopping.LEAST_EFFECTIVE - 1), width=0.02, least=5)
-    assert stopping.enough([1.0] * stopping.LEAST_EFFECTIVE, width=0.02, least=5)
+    assert not stopping.is_narrow_enough([1.0] * (stopping.LEAST_EFFECTIVE - 1), width=0.02, least=5)
+    assert stopping.is_narrow_enough([1.0] * stopping.LEAST_EFFECTIVE, width=0.02, least=5)
 
 
 def test_dependent_samples_take_longer():
@@ -191,7 +191,7 @@ def test_the_stopping_rule_knows_no_unit(samples, factor):
 
 @pytest.mark.parametrize("sample", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_times_never_satisfy_the_stopping_rule(sample):
-    assert not stopping.enough([sample] * 100, width=0.02, least=5)
+    assert not stopping.is_narrow_enough([sample] * 100, width=0.02, least=5)
 
 
 # --------------------------------------------------------------------------- the shape of samples
@@ -201,28 +201,28 @@ def test_impossible_times_never_satisfy_the_stopping_rule(sample):
 def test_samples_of_one_kind_are_seldom_called_bimodal_or_drifting(process):
     rows = 1 + 2.5 * (simulate.draw(process, 300, 60, seed=8) - 1)  # 5 % of spread
     rows = np.maximum(rows, 0.01)
-    assert sum(modes(row) is not None for row in rows) <= 3
-    assert sum(drift(row) is not None for row in rows) <= 9  # slow waves of ar0.7 do look like trends
+    assert sum(find_modes(row) is not None for row in rows) <= 3
+    assert sum(find_drift(row) is not None for row in rows) <= 9  # slow waves of ar0.7 do look like trends
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
 def test_two_modes_ten_percent_apart_are_found(share):
     chance = np.random.default_rng(3)
     row = np.where(chance.random(100) < share, 1.1, 1.0) * (1 + 0.01 * chance.standard_normal(100))
-    found = modes(row)
+    found = find_modes(row)
     assert (found.lower, found.upper) == (pytest.approx(1.0, abs=0.01), pytest.approx(1.1, abs=0.01))
     assert found.upper_share == pytest.approx(share, abs=0.12)
 
 
 def test_two_modes_closer_than_five_percent_do_not_matter():
     row = np.array([1.0, 1.03] * 50) * (1 + 0.001 * np.random.default_rng(1).standard_normal(100))
-    assert modes(row) is None
+    assert find_modes(row) is None
 
 
 @pytest.mark.parametrize("total", [0.10, -0.10])
 def test_a_drift_is_found_with_its_size_and_sign(total):
     noise = 0.02 * np.random.default_rng(6).standard_normal(200)
-    found = drift(1 + total * np.linspace(-0.5, 0.5, 200) + noise)
+    found = find_drift(1 + total * np.linspace(-0.5, 0.5, 200) + noise)
     assert found == pytest.approx(total, abs=0.02)
 
 

@@ -553,7 +553,7 @@ def test_an_unknown_benchmark_of_a_file_is_named(tmp_path: Path) -> None:
 
 
 def test_damaged_files_are_read_or_refused_in_words(tmp_path: Path) -> None:
-    known, refused = texts.own(), 0
+    known, refused = texts.list_own(), 0
     for seed in range(200):
         draw = random.Random(seed)
         text = list(SOUND)

@@ -30,10 +30,10 @@ def test_of_several_verdicts_the_least_counts_and_of_several_results_the_most_tr
     clean, foreign, unsettled, disturbed, invalid = (triad(1e10, level=level) for level in trust.ORDER)
     assert trust.worst(()) == "CLEAN"
     assert trust.worst(("UNSETTLED", "DISTURBED", "CLEAN")) == "DISTURBED"
-    assert trust.most_trusted([disturbed, unsettled, invalid]) == [unsettled]
-    assert trust.most_trusted([disturbed, unsettled, clean, clean]) == [clean, clean]
-    assert trust.most_trusted([unsettled, foreign]) == [foreign]
-    assert trust.most_trusted([]) == []
+    assert trust.select_most_trusted([disturbed, unsettled, invalid]) == [unsettled]
+    assert trust.select_most_trusted([disturbed, unsettled, clean, clean]) == [clean, clean]
+    assert trust.select_most_trusted([unsettled, foreign]) == [foreign]
+    assert trust.select_most_trusted([]) == []
     assert cases.doubt(clean, unsettled, invalid) == "UNSETTLED", "an invalid one has no value to rest on"
     assert cases.caution(clean) == ""
     assert cases.caution(unsettled, disturbed) == " (Disturbed: take this with care.)"

@@ -44,7 +44,7 @@ with watched:
     from steelyard.model.sensor import Sensor
     from steelyard.power import buffer, message, topics
     from steelyard.power.command_line import time_ranges
-    from steelyard.power.stores._packing import packed, unpacked
+    from steelyard.power.stores._packing import pack, unpack
     from steelyard.whatif import list_points, load_scenario, read_scenario
 
 REFUSALS = (SteelyardError, message.Refused, output.Unmatched)
@@ -163,13 +163,13 @@ def mqtt_topics(data: bytes) -> None:
     for payload in (b"12;1763820000", bytes(16)):
         with contextlib.suppress(*REFUSALS):
             topics.Topics(levels=3).received(text(data), payload)
-    topics.receipts(data)
+    topics.read_receipt(data)
 
 
 @reader(struct.pack("<II", 3, zlib.crc32(b"abc")) + b"abc")
 def buffered(data: bytes) -> None:
     with file(data) as path:
-        buffer._places(path)
+        buffer._find_payloads(path)
 
 
 @reader("12.5", "CPU package 12.5 W\nfan 3000 rpm\n")
@@ -234,11 +234,11 @@ def records_jsonl(data: bytes) -> None:
     records._read_records(data.splitlines(keepends=True))
 
 
-@reader(packed([np.arange(3), np.array([1.5, 2.5, 2.25])]))
+@reader(pack([np.arange(3), np.array([1.5, 2.5, 2.25])]))
 def columns_of_a_store(data: bytes) -> None:
     for body in (data, data[:2] + zlib.compress(data[2:])):
         with contextlib.suppress(ValueError):
-            unpacked(body, 2)
+            unpack(body, 2)
 
 
 @reader(
@@ -259,7 +259,7 @@ def complaints_of_ranks(data: bytes) -> None:
 def schedulers(data: bytes) -> None:
     for scheduler in (slurm, pbs, lsf, flux):
         scheduler.state("1", said(data))
-    _slurm_past.ran("1", 1e9, said(data))
+    _slurm_past.list_runs("1", 1e9, said(data))
 
 
 OUTPUTS = description.read(SOURCE / "applications" / "foreign" / "hpcc.toml")

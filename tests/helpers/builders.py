@@ -37,9 +37,9 @@ from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.roles import Role
 from steelyard.statistics.results.attempts import reduce_records
 from steelyard.statistics.results.launch_medians import add_launch_times
-from steelyard.statistics.results.result import believed
+from steelyard.statistics.results.result import select_believed
 from steelyard.statistics.results.usable_samples import undisturbed
-from steelyard.statistics.samples.launches import Spread, combine, over_runs
+from steelyard.statistics.samples.launches import Spread, combine, widen_for_runs
 
 CLOCK = 2.5e9
 
@@ -155,7 +155,7 @@ def result(
 def measured(of: Result, records: Iterable[Record] | None = None, **changed: Any) -> Result:
     """The result of these records (None: of its own), with all that follows from them but its metrics and its verdict."""
     found = tuple(of.records if records is None else records)
-    used, _ = believed(found)
+    used, _ = select_believed(found)
     spread = _spread(tuple(undisturbed(r) for r in used)) if used else None
     seconds = Value(spread.value, "s", spread.low, spread.high, "lower") if spread else None
     return add_launch_times(replace(of, records=found, attempts=reduce_records(found), seconds=seconds, **changed))
@@ -164,7 +164,7 @@ def measured(of: Result, records: Iterable[Record] | None = None, **changed: Any
 @lru_cache(maxsize=4096)
 def _spread(launches: tuple[tuple[float, ...], ...]) -> Spread:
     """That of a case with these samples. The same samples come again in each step that builds a result, and in many tests."""
-    return over_runs(combine(launches))
+    return widen_for_runs(combine(launches))
 
 
 def bandwidth(value: float, half_width: float = 0.01) -> Value:

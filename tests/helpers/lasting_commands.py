@@ -21,7 +21,7 @@ from import_fixture import osu, write
 from steelyard.measure.machine import describe
 from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 from steelyard.show.command_line import cli
 from streams import goal, stencil
 
@@ -208,7 +208,7 @@ def executable(path: Path, text: str) -> None:
 
 
 def _store(folder: Path) -> None:
-    store = opened(str(folder), make=True)
+    store = open_store(str(folder), make=True)
     sensor = Sensor("power", "power", "by hand")
     store.describe(NODE, [sensor])
     for sequence in range(BATCHES):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from steelyard.measure import build
-from steelyard.measure.build.program import included
+from steelyard.measure.build.program import find_headers
 from steelyard.model import Machine, Toolchain
 
 
@@ -53,4 +53,4 @@ def _headers(words: list[str], source: Path | str) -> set[Path]:
         source = source.read_text()
     named = re.findall(r'^\s*#\s*include\s+"([^"]+)"', source, re.MULTILINE)
     first = (next((f / name for f in folders if (f / name).is_file()), None) for name in named)
-    return {path for header in first if header for path in included(header.resolve())}
+    return {path for header in first if header for path in find_headers(header.resolve())}

@@ -33,7 +33,7 @@ from steelyard.power.collector import Collector
 from steelyard.power.message import LARGEST, REASONS, RECEIVE_MAXIMUM, Batch, describe, encode
 from steelyard.power.stores import END, _database
 from steelyard.power.stores._database import FILE
-from steelyard.power.stores._tidying import is_stored, key
+from steelyard.power.stores._tidying import identify_batch, is_stored
 from steelyard.power.stores.embedded import Embedded
 from steelyard.power.topics import Topics
 
@@ -105,7 +105,7 @@ class Chain:
         if not (self.store / FILE).exists():
             return False
         with closing(Embedded(self.store)) as store, store._database.reading() as base:
-            return all(is_stored(base, key(batch)) for batch in batches)
+            return all(is_stored(base, identify_batch(batch)) for batch in batches)
 
     def wait_for(self, batches: Sequence[Batch], seconds: float = 120) -> float:
         """Returns after how many seconds these batches are stored."""

@@ -19,10 +19,10 @@ from steelyard.power import message
 from steelyard.power.agent import Agent, Cost
 from steelyard.power.broker import Received
 from steelyard.power.buffer import Buffer
-from steelyard.power.collector import Collector, subscriptions
+from steelyard.power.collector import Collector, list_subscriptions
 from steelyard.power.message import Batch, Gap
 from steelyard.power.sender import AGAIN, PATIENCE, WINDOW, Direct, Sender, Taken
-from steelyard.power.topics import Topics, receipt
+from steelyard.power.topics import Topics, write_receipt
 
 SECOND = 1_000_000_000  # ns
 EPOCH = 1_700_000_000 * SECOND
@@ -329,7 +329,7 @@ def test_without_a_broker_all_is_kept_and_sent_later_in_order(tmp_path):
     collector = Collector(wire, store, TOPICS, Watch())
     while sender.pump(1000.0):
         assert len(wire.came) <= wire.window + 1
-        sent = [message.identity(payload)[1] for topic, payload, _ in wire.came if topic.endswith("readings")]
+        sent = [message.read_identity(payload)[1] for topic, payload, _ in wire.came if topic.endswith("readings")]
         assert sent == sorted(sent)
         collector.step()
     assert values(store) == [float(i) for i in range(1000)]
@@ -509,7 +509,7 @@ def test_nothing_is_acknowledged_before_the_store_has_it():
     assert collector.step() == 5
     assert clock.slept == [1.0, 2.0, 4.0]
     assert wire.acknowledged == [0, 1, 2, 3, 4]
-    assert wire.stored == [receipt((UUID(int=1), i) for i in range(5))]
+    assert wire.stored == [write_receipt((UUID(int=1), i) for i in range(5))]
     assert (store.writes, len(store.batches), collector.trouble) == (4, 5, "")
 
 
@@ -535,7 +535,7 @@ def test_what_is_hostile_is_counted_acknowledged_and_holds_nothing_up():
 
 
 def test_collectors_share_readings_and_each_is_given_what_is_retained():
-    assert subscriptions(Topics("p"), ("/#",)) == ("$share/steelyard/p/#", "$share/steelyard//#", "p/+/+/sensors")
+    assert list_subscriptions(Topics("p"), ("/#",)) == ("$share/steelyard/p/#", "$share/steelyard//#", "p/+/+/sensors")
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "gigabyte"])

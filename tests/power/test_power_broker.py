@@ -30,11 +30,11 @@ from steelyard.power import message, sender
 from steelyard.power.agent import Agent
 from steelyard.power.broker import Broker, Publisher, Subscriber
 from steelyard.power.buffer import Buffer
-from steelyard.power.collector import Collector, subscriptions
+from steelyard.power.collector import Collector, list_subscriptions
 from steelyard.power.message import Batch
 from steelyard.power.sender import Sender
 from steelyard.power.stores.embedded import Embedded
-from steelyard.power.topics import Topics, receipts
+from steelyard.power.topics import Topics, read_receipt
 
 pytest.importorskip("paho.mqtt.client", reason="the Python package paho-mqtt is not installed (the extra 'power')")
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin")
@@ -185,7 +185,7 @@ class Running:
     """A collector in a thread of its own."""
 
     def __init__(self, broker: Broker, name: str, store: Memory) -> None:
-        self.inbox = Subscriber(broker, name, subscriptions(TOPICS, ("/#",)))
+        self.inbox = Subscriber(broker, name, list_subscriptions(TOPICS, ("/#",)))
         self.collector = Collector(self.inbox, store, TOPICS)
         self.stopping = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -319,7 +319,7 @@ def test_a_node_can_neither_silence_another_nor_read_its_receipts(mosquitto, tmp
     assert sorted(store.trace("cluster/node1", "rapl/package-0").value.tolist()) == [
         float(i) for i in range(10 * batches + 10)
     ]
-    heard = [identity for payload in enemy.receipts() for identity in receipts(payload)]
+    heard = [identity for payload in enemy.receipts() for identity in read_receipt(payload)]
     assert len(heard) <= batches, "receipts of its own batches, and none of another's"
 
 
@@ -463,7 +463,7 @@ def test_without_a_collector_readings_wait_and_the_agent_says_so(mosquitto, tmp_
 @site
 def test_a_flood_without_acknowledgement_keeps_no_acknowledged_message_out(mosquitto):
     """A collector that is busy meanwhile: what it cannot hold of the flood is dropped, and nothing else."""
-    inbox = Subscriber(mosquitto.broker("collector"), "busy", subscriptions(TOPICS))
+    inbox = Subscriber(mosquitto.broker("collector"), "busy", list_subscriptions(TOPICS))
     until(lambda: inbox.subscribed, "the collector has subscribed")
     with plain_client(mosquitto, "agent") as hostile:
         hostile.sendall(b"".join(published(f"steelyard/hostile/n{number}/power", b"x") for number in range(5000)))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from output_schemas import read_output
 from steelyard.model.sensor import Sensor, Trace
-from steelyard.power.clocks import offset
+from steelyard.power.clocks import estimate_offset
 from steelyard.power.message import Batch
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 from steelyard.show.command_line import cli
 
 SECOND = 10**9
@@ -81,7 +81,7 @@ def test_a_planted_offset_is_within_its_interval(
     for seed in range(seeds):
         chance = np.random.default_rng(seed)
         load = steps(chance, 300)
-        found = offset(seen(chance, load, COUNTER, 0.1), seen(chance, load, sensor, every, noise, true))
+        found = estimate_offset(seen(chance, load, COUNTER, 0.1), seen(chance, load, sensor, every, noise, true))
         assert found, seed
         held += found.low <= true <= found.high
         widths.append((found.high - found.low) / 2)
@@ -95,7 +95,7 @@ def test_the_other_way_round_it_is_before() -> None:
     chance = np.random.default_rng(1)
     load = steps(chance, 300)
     a, b = seen(chance, load, FAST, 0.1), seen(chance, load, SLOW, 1.12, behind=2.0)
-    one, other = offset(a, b), offset(b, a)
+    one, other = estimate_offset(a, b), estimate_offset(b, a)
     assert one
     assert other
     assert other.seconds == pytest.approx(-one.seconds, abs=0.1)
@@ -112,13 +112,13 @@ def test_different_loads_have_no_offset(loads: tuple[Callable[..., Load], ...], 
         chance = np.random.default_rng(seed)
         one, other = (make(chance, seconds) for make in loads)
         sensor, every = ((FAST, 0.1), (SLOW, 1.12))[seed % 2]
-        assert offset(seen(chance, one, FAST, 0.1, 2.0), seen(chance, other, sensor, every, 2.0)) is None, seed
+        assert estimate_offset(seen(chance, one, FAST, 0.1, 2.0), seen(chance, other, sensor, every, 2.0)) is None, seed
 
 
 def test_a_load_that_repeats_itself_has_no_one_offset() -> None:
     chance = np.random.default_rng(1)
     load = 100.0 + 50 * (np.arange(60_000) // 500 % 2)
-    assert offset(seen(chance, load, COUNTER, 0.1), seen(chance, load, FAST, 0.1, 1.0)) is None
+    assert estimate_offset(seen(chance, load, COUNTER, 0.1), seen(chance, load, FAST, 0.1, 1.0)) is None
 
 
 def test_a_hole_in_one_trace_is_no_change() -> None:
@@ -126,7 +126,7 @@ def test_a_hole_in_one_trace_is_no_change() -> None:
     load = steps(chance, 600)
     a, b = seen(chance, load, COUNTER, 0.1), seen(chance, load, FAST, 0.1, 2.0, behind=0.3)
     kept = (np.arange(len(b.at)) < 2000) | (np.arange(len(b.at)) > 3000)
-    found = offset(a, Trace(FAST, b.at[kept], b.value[kept]))
+    found = estimate_offset(a, Trace(FAST, b.at[kept], b.value[kept]))
     assert found
     assert found.low <= 0.3 <= found.high
 
@@ -136,17 +136,17 @@ def test_few_readings_say_nothing(readings: int) -> None:
     chance = np.random.default_rng(1)
     load = steps(chance, 100)
     a, b = seen(chance, load, FAST, 0.1), seen(chance, load, FAST, 0.1)
-    assert offset(a, Trace(FAST, b.at[:readings], b.value[:readings])) is None
-    assert offset(Trace(FAST, a.at[:readings], a.value[:readings]), b) is None
+    assert estimate_offset(a, Trace(FAST, b.at[:readings], b.value[:readings])) is None
+    assert estimate_offset(Trace(FAST, a.at[:readings], a.value[:readings]), b) is None
     heat = Sensor("heat", "temperature", "BMC")
-    assert offset(a, Trace(heat, b.at, b.value)) is None
+    assert estimate_offset(a, Trace(heat, b.at, b.value)) is None
 
 
 def test_traces_of_different_times_say_nothing() -> None:
     chance = np.random.default_rng(1)
     load = steps(chance, 100)
     a, b = seen(chance, load, FAST, 0.1), seen(chance, load, FAST, 0.1, behind=5000.0)
-    assert offset(a, b) is None
+    assert estimate_offset(a, b) is None
 
 
 def test_the_clocks_of_a_node_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +158,7 @@ def test_the_clocks_of_a_node_are_compared(tmp_path: Path, capsys: pytest.Captur
         seen(chance, load, SLOW, 1.12, 2.0, 5.0),
         seen(chance, idle, FAST, 0.1, 1.0),
     ]
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     store.describe("cluster/n1", [trace.sensor for trace in traces])
     store.describe("cluster/n2", [COUNTER])
     for number, t in enumerate(traces):

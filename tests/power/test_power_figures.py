@@ -15,7 +15,7 @@ from steelyard.model.sensor import Power, Trace
 from steelyard.power.pages.power import data
 from steelyard.show.report import render
 from steelyard.show.report.energy_figures import Energies, energies
-from steelyard.statistics.results.pareto_front import front
+from steelyard.statistics.results.pareto_front import find_front
 
 GUESS = replace(power_fixture.RAIL, name="model/node", source="model", modelled=True)
 
@@ -93,7 +93,7 @@ def test_what_is_best_is_beaten_by_none_and_beats_the_rest(points: Sequence[tupl
     def beats(a: tuple[int, int], b: tuple[int, int]) -> bool:
         return a != b and a[0] <= b[0] and a[1] <= b[1]
 
-    best = [points[place] for place in front(points)]
+    best = [points[place] for place in find_front(points)]
     assert best == sorted(set(best))
     assert not [b for b in best for p in points if beats(p, b)]
     assert all(p in best or any(beats(b, p) for b in best) for p in points)

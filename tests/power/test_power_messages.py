@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as arrays
 from steelyard.model.sensor import Sensor
 from steelyard.power import message
 from steelyard.power.message import Batch, Description, Gap, Refused
-from steelyard.power.topics import Topics, is_filter, receipt, receipts
+from steelyard.power.topics import Topics, is_filter, read_receipt, write_receipt
 
 TOPICS = Topics()
 WRITER = UUID(int=7)
@@ -65,7 +65,7 @@ def test_a_batch_comes_as_it_was_sent(sent):
         np.testing.assert_array_equal(getattr(came, column), getattr(sent, column))
     for field in ("node", "writer", "sequence", "sensors", "gaps"):
         assert getattr(came, field) == getattr(sent, field)
-    assert message.identity(payload) == (sent.writer, sent.sequence)
+    assert message.read_identity(payload) == (sent.writer, sent.sequence)
 
 
 topics = st.one_of(
@@ -171,7 +171,7 @@ def test_sensors_are_described_to_the_last_field():
 )
 def test_a_description_beyond_the_limits_is_refused(sensor, reason):
     with pytest.raises(Refused) as refused:
-        message.described("s/n", message.describe([sensor]))
+        message.read_description("s/n", message.describe([sensor]))
     assert refused.value.reason == reason
 
 
@@ -214,9 +214,9 @@ def test_a_foreign_message_that_comes_twice_has_one_identity_and_another_one_ano
 
 @given(st.lists(st.tuples(st.uuids(), st.integers(0, 2**64 - 1)), max_size=20))
 def test_receipts_come_as_they_were_sent(stored):
-    assert receipts(receipt(stored)) == stored
+    assert read_receipt(write_receipt(stored)) == stored
 
 
 @given(st.binary(max_size=100))
 def test_any_bytes_as_receipts_are_read_or_ignored(payload):
-    assert len(receipts(payload)) in (0, len(payload) // 24)
+    assert len(read_receipt(payload)) in (0, len(payload) // 24)

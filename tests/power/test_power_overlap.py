@@ -12,12 +12,12 @@ from test_sensors import SOCKETS, cray, sensors, tree
 from test_sensors_programs import DCMI, ROCM
 from test_sensors_slurm import NODE, OLDER
 
-from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sampler import select_summed
 from steelyard.measure.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm, slurm
 from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements
 from steelyard.model.sensor import Scope, Sensor, Trace
 from steelyard.power.message import Batch
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 from steelyard.show.command_line import cli
 
 SECOND = 10**9
@@ -42,7 +42,7 @@ def watts(sensors: Sequence[Sensor], each: float) -> dict[str, float]:
 
 
 def added(found: Found) -> list[str]:
-    return [sensor.name for sensor in added_up([*sensors(found).values()])]
+    return [sensor.name for sensor in select_summed([*sensors(found).values()])]
 
 
 # Within a source
@@ -113,12 +113,12 @@ def test_what_measures_something_else_does_not_disagree(scope: Scope) -> None:
 
 def test_the_platform_of_rapl_is_not_compared_with_packages(tmp_path: Path) -> None:
     """Which holds what of a board its maker decides."""
-    (psys,) = added_up([*sensors(powercap.find(tree(tmp_path, SOCKETS))).values()])
+    (psys,) = select_summed([*sensors(powercap.find(tree(tmp_path, SOCKETS))).values()])
     assert (psys.name, psys.scope) == ("rapl/psys", "platform")
 
 
 def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     start = 1_790_000_000 * SECOND
     for number, (node, by_redfish) in enumerate((("cluster/n1", 100.0), ("cluster/n2", 130.0))):
         pair = (DCMI_POWER, REDFISH)

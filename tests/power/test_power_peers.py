@@ -13,8 +13,8 @@ from output_schemas import read_output
 from steelyard.measure.telemetry.watched import Stretch, courses
 from steelyard.model.sensor import Sensor, Trace
 from steelyard.power.message import Batch
-from steelyard.power.peers import Above, Member, above_peers
-from steelyard.power.stores import opened
+from steelyard.power.peers import Above, Member, find_above_peers
+from steelyard.power.stores import open_store
 from steelyard.show.command_line import cli
 
 SECOND = 10**9
@@ -51,7 +51,7 @@ def nodes(levels: Sequence[float], seed: int = 1, scatter: float = 0.02, *sensor
 
 @pytest.mark.parametrize("sensor", [SOCKET, BOARD])
 def test_one_that_draws_more_is_named_with_an_interval_that_holds_the_truth(sensor: Sensor) -> None:
-    (found,) = above_peers(nodes([100, 100, 130, 100, 100], 1, 0.02, sensor))
+    (found,) = find_above_peers(nodes([100, 100, 130, 100, 100], 1, 0.02, sensor))
     assert (found.node, found.source, found.peers, found.case) == ("c/n3", sensor.source, 5, "")
     assert found.low < 1.3 < found.high
     assert found.factor == pytest.approx(1.3, rel=0.02)
@@ -63,7 +63,7 @@ def test_one_that_draws_more_is_named_with_an_interval_that_holds_the_truth(sens
 
 
 def test_two_that_draw_more_are_both_named_the_greatest_first() -> None:
-    assert [each.node for each in above_peers(nodes([100, 120, 100, 100, 140, 100, 100]))] == ["c/n5", "c/n2"]
+    assert [each.node for each in find_above_peers(nodes([100, 120, 100, 100, 140, 100, 100]))] == ["c/n5", "c/n2"]
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_two_that_draw_more_are_both_named_the_greatest_first() -> None:
     ],
 )
 def test_where_none_draws_more_nothing_is_said(levels: list[float]) -> None:
-    assert above_peers(nodes(levels)) == []
+    assert find_above_peers(nodes(levels)) == []
 
 
 def test_phases_that_all_nodes_have_are_no_scatter() -> None:
     """A load that changes by a factor of two would hide what is a fifth more, were it not compared moment by moment."""
-    (found,) = above_peers(nodes([100, 100, 100, 120]))
+    (found,) = find_above_peers(nodes([100, 100, 100, 120]))
     assert found.node == "c/n4"
 
 
@@ -90,23 +90,23 @@ def test_nodes_with_other_sensors_or_other_times_are_no_peers() -> None:
     second = replace(SOCKET, name="rapl/package-1")
     both = member("c/n9", phases(100), SOCKET, second)
     later = member("c/n8", phases(100), stretches=(Stretch("", 20 * SECOND, 190 * SECOND),))
-    (found,) = above_peers([*four, both, later])
+    (found,) = find_above_peers([*four, both, later])
     assert (found.node, found.peers) == ("c/n3", 4)
-    assert above_peers([four[2], both, later, four[0]]) == []
+    assert find_above_peers([four[2], both, later, four[0]]) == []
 
 
 def test_a_modelled_power_names_nobody() -> None:
-    assert above_peers(nodes([100, 100, 150, 100], 1, 0.02, replace(SOCKET, modelled=True))) == []
+    assert find_above_peers(nodes([100, 100, 150, 100], 1, 0.02, replace(SOCKET, modelled=True))) == []
 
 
 def test_what_the_makers_error_explains_is_not_named() -> None:
-    assert above_peers(nodes([100, 100, 115, 100, 100], 1, 0.01, replace(BOARD, error=0.1))) == []
-    assert len(above_peers(nodes([100, 100, 115, 100, 100], 1, 0.01, replace(BOARD, error=0.02)))) == 1
+    assert find_above_peers(nodes([100, 100, 115, 100, 100], 1, 0.01, replace(BOARD, error=0.1))) == []
+    assert len(find_above_peers(nodes([100, 100, 115, 100, 100], 1, 0.01, replace(BOARD, error=0.02)))) == 1
 
 
 def test_too_short_a_time_says_nothing() -> None:
     short = (Stretch("", 10 * SECOND, 12 * SECOND),)
-    assert above_peers([replace(each, stretches=short) for each in nodes([100, 100, 150, 100])]) == []
+    assert find_above_peers([replace(each, stretches=short) for each in nodes([100, 100, 150, 100])]) == []
 
 
 @pytest.mark.long
@@ -124,7 +124,7 @@ def test_equal_nodes_are_hardly_ever_named(wander: float, jobs: int) -> None:
         for number in range(8):
             slow = wander * np.sin(AT / chance.uniform(5, 20) + chance.uniform(0, 6))
             alike.append(member(f"c/n{number}", phases(100) * (1 + slow) * chance.normal(1, 0.05, len(AT))))
-        wrong += bool(above_peers(alike))
+        wrong += bool(find_above_peers(alike))
     assert wrong <= jobs // 100
 
 
@@ -132,7 +132,7 @@ def test_a_query_of_a_job_names_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = str(tmp_path / "store")
-    store = opened(place, make=True)
+    store = open_store(place, make=True)
     for number, watts in enumerate((100.0, 140.0, 100.0, 100.0), 1):
         store.describe(f"c/n{number}", [SOCKET])
         at = START * SECOND + np.round(AT * SECOND).astype(np.int64)

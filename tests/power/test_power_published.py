@@ -63,7 +63,7 @@ def test_a_modelled_power_never_stands_beside_a_printed_one(made: Evaluation) ->
     guess = replace(power_fixture.RAIL, modelled=True)
     guessed = power_fixture.evaluated(power_fixture.results(), sensor=guess)
     assert all(line.ours is None for line in lines(guessed).values())
-    assert published_rows.beside(guessed) is None
+    assert published_rows.compare_published(guessed) is None
     assert "Comparison with the Mont-Blanc node" not in render(guessed)
 
 
@@ -86,7 +86,7 @@ def test_a_run_with_other_threads_says_so_and_one_without_the_stencil_has_the_id
 
 
 def test_the_page_has_the_table_with_its_source(made: Evaluation) -> None:
-    found = published_rows.beside(made)
+    found = published_rows.compare_published(made)
     assert found
     assert [row.state for row in found.rows][:3] == ["idle", "3D stencil on one core", "3D stencil on both cores"]
     assert [row.printed for row in found.rows][:3] == ["5.30 W", "7.80 W", "9.50 W"]

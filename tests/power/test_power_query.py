@@ -20,11 +20,11 @@ import pytest
 import damage
 from output_schemas import read_output
 from steelyard.measure.launch.scheduler import Ran
-from steelyard.measure.launch.scheduler._slurm_past import ran
+from steelyard.measure.launch.scheduler._slurm_past import list_runs
 from steelyard.model.sensor import Sensor
 from steelyard.power.command_line import live_readings, time_ranges
 from steelyard.power.message import Batch, Gap
-from steelyard.power.stores import Store, opened
+from steelyard.power.stores import Store, open_store
 from steelyard.show.command_line import cli
 
 SECOND = 10**9
@@ -57,7 +57,7 @@ def write(store: Store, node: str, sensor: Sensor, at: Sequence[float], values: 
 def place(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Half an hour, a reading each half second: n1 of 100 W, half of it its cores', n2 of 50 W, n9 of another system 10 W."""
     folder = tmp_path_factory.mktemp("kept") / "store"
-    store = opened(str(folder), make=True)
+    store = open_store(str(folder), make=True)
     at = np.arange(0, 1800, 0.5)
     for number, (node, watts) in enumerate(WATTS.items()):
         sensors = (SOCKET, CORES, GUESS, HEAT) if node == "cluster/n1" else (SOCKET,)
@@ -217,7 +217,7 @@ def test_of_a_job_each_node_and_all(
 
 
 def test_a_modelled_node_is_not_added_to_a_measured_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     at = np.arange(0, 100, 0.5)
     for number, (node, sensor) in enumerate((("c/n1", SOCKET), ("c/n2", replace(GUESS, source="RAPL")))):
         store.describe(node, [sensor])
@@ -238,7 +238,7 @@ def spoken(store: Store, asked: time_ranges.When) -> tuple[Any, Any]:
 
 
 def test_a_source_of_which_a_part_is_silent_says_no_energy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     store.describe("c/n1", [SOCKET, replace(SOCKET, name="rapl/package-1")])
     at = np.arange(0, 100, 0.5)
     write(store, "c/n1", SOCKET, at, 10.0 * at, 1)
@@ -256,7 +256,7 @@ def test_tasks_of_an_array_that_share_a_node_count_once() -> None:
 
 
 def test_several_systems_with_the_same_node_need_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     at = np.arange(0, 100, 0.5)
     for number, node in enumerate(("blue/n1", "red/n1.example.org", "red/n10")):
         store.describe(node, [SOCKET])
@@ -300,7 +300,7 @@ def test_slurm_s_answers_are_read(
 
     said = scontrol if scontrol == FORGOTTEN else f"cat <<end\n{scontrol}\nend"
     programs(tmp_path / "bin", monkeypatch, sacct=sacct, scontrol=said)
-    assert [(each.host, each.begin, each.end) for each in ran("12", 1000.0, scheduler.ask)] == expected
+    assert [(each.host, each.begin, each.end) for each in list_runs("12", 1000.0, scheduler.ask)] == expected
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ SPAN = ("--from", ns(60), "--to", ns(69.5))  # twenty readings
 
 
 def test_what_is_exported_is_what_was_stored(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trace = opened(place).trace("cluster/n1", SOCKET.name, ns(60), ns(69.5))
+    trace = open_store(place).trace("cluster/n1", SOCKET.name, ns(60), ns(69.5))
     expected = list(zip(trace.at.tolist(), trace.value.tolist(), strict=True))
     words = ("power", "export", "--store", place, "cluster/n1/rapl/package-0", *SPAN)
     assert command(*words) == 0
@@ -472,7 +472,7 @@ def test_what_cannot_be_written_is_said(
 def test_a_file_that_cannot_be_made_anew_stays_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     store.describe("c/n1", [SOCKET])
     write(store, "c/n1", SOCKET, [0.0, 1.0], [0.0, 1.0], 1)
     output = tmp_path / "x.csv"
@@ -517,7 +517,7 @@ class Live:
 
     def __init__(self, folder: Path) -> None:
         self.place, self._ended = str(folder), threading.Event()
-        store = opened(self.place, make=True)
+        store = open_store(self.place, make=True)
         store.describe("c/n1", [SOCKET])
         now = time.time_ns()
         self._put(store, 0, now - SECOND * np.arange(30, 0, -1), 10.0 * np.arange(30))
@@ -562,7 +562,7 @@ def test_tail_begins_with_the_last_ten_follows_and_ends_in_good_order(tmp_path: 
             assert process.stderr
             assert (process.wait(30), process.stderr.read()) == (128 + number, "steelyard: interrupted\n")
         lines += [json.loads(line) for line in rest.splitlines()]
-        kept = opened(live.place).trace("c/n1", SOCKET.name, lines[0]["time"], lines[-1]["time"])
+        kept = open_store(live.place).trace("c/n1", SOCKET.name, lines[0]["time"], lines[-1]["time"])
     assert [each["time"] for each in lines] == kept.at.tolist()  # each once, none left out
     assert [each["value"] for each in lines] == kept.value.tolist()
 
@@ -606,7 +606,7 @@ def followed(
 
 
 def test_what_comes_late_is_shown_once_and_new_sensors_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     store.describe("c/n1", [SOCKET])
     write(store, "c/n1", SOCKET, [0.0, 1.0, 5.0], [0.0, 1.0, 5.0], 1)
 
@@ -627,7 +627,7 @@ def test_what_comes_late_is_shown_once_and_new_sensors_too(tmp_path: Path, capsy
 
 
 def test_by_the_second_those_that_are_over_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store = opened(str(tmp_path / "store"), make=True)
+    store = open_store(str(tmp_path / "store"), make=True)
     store.describe("c/n1", [SOCKET])
     first, second = np.arange(0, 20.6, 0.5), np.arange(21, 22.1, 0.5)
     write(store, "c/n1", SOCKET, first, 10 * first, 1)

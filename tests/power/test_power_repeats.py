@@ -266,7 +266,7 @@ def test_a_thinned_course_has_the_same_energies() -> None:
     chance = np.random.default_rng(5)
     whole = course(next(counters(noisy(chance, 50.0, 0.1, 30_000), "a", chance=chance)))
     assert whole
-    thin = overlap.thinned(whole)
+    thin = overlap.thin_out(whole)
     assert len(thin.at) == overlap.RUNS * overlap.RUN < len(whole.at)
     assert (thin.at[0], thin.at[-1], thin.joules[-1]) == (whole.at[0], whole.at[-1], whole.joules[-1])
     for name in ("low", "high", "gap", "scatter"):
@@ -278,8 +278,8 @@ def test_of_a_long_time_the_mean_does_not_hide_what_differs() -> None:
     chance = np.random.default_rng(6)
     traces = [power(f"a/{name}", noisy(chance, 50.0, 0.01, 100_000), 1) for name in ("x", "y")]
     known = {trace.sensor.name: known for trace in traces if (known := course(trace))}
-    assert overlap.sentences(overlap.resolved(known)) == []
-    assert overlap.sentences(overlap.resolved({name: overlap.thinned(each) for name, each in known.items()})) == []
+    assert overlap.sentences(overlap.resolve(known)) == []
+    assert overlap.sentences(overlap.resolve({name: overlap.thin_out(each) for name, each in known.items()})) == []
 
 
 @pytest.mark.parametrize("sure", [True, False])

@@ -165,7 +165,7 @@ def exposed(text: str) -> dict[str, dict[str, tuple[float, float]]]:
 
 def at(folder: Path, second: float) -> dict[str, dict[str, tuple[float, float]]]:
     """What is exposed so many seconds after T0."""
-    return exposed(metrics.exposition(Embedded(folder), int((T0 + second) * SECOND)))
+    return exposed(metrics.write_metrics(Embedded(folder), int((T0 + second) * SECOND)))
 
 
 def test_each_sensor_exposes_its_newest_reading(folder: Path) -> None:
@@ -209,7 +209,7 @@ steelyard_time_seconds_total{{system="c",node="n",sensor="t",source="x"}} 1e-07 
 steelyard_memory_bytes{{system="c",node="n",sensor="m",source="x"}} -2.5 {T0}.000000001
 # EOF
 """
-    text = metrics.exposition(store, (T0 + 1) * SECOND)
+    text = metrics.write_metrics(store, (T0 + 1) * SECOND)
     assert text == expected
     (fan, *_) = text_string_to_metric_families(text)
     assert fan.samples[0].labels["source"] == odd.source
@@ -231,7 +231,7 @@ def test_what_any_sensor_exposes_can_be_parsed(text: str, quantity: Quantity, va
         def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
             return {(f"s/{text}", sensor.name): Reading(sensor.name, moment, value)}
 
-    families = list(text_string_to_metric_families(metrics.exposition(One(), moment)))  # type: ignore[arg-type]
+    families = list(text_string_to_metric_families(metrics.write_metrics(One(), moment)))  # type: ignore[arg-type]
     if metrics.FAMILIES[quantity].kind == "counter" and value < 0:
         assert families == []
         return
@@ -335,17 +335,20 @@ def test_without_a_token_only_this_machine_s_names_are_answered(served: Served) 
 
 
 def test_the_address_and_its_mistakes() -> None:
-    assert door.address("127.0.0.1:80") == door.Address("127.0.0.1", 80, True)
-    assert door.address("localhost").port == door.PORT
-    assert door.address("[::1]:80") == door.Address("::1", 80, True)
-    assert not door.address("0.0.0.0:80").loopback
+    assert door.parse_address("127.0.0.1:80") == door.Address("127.0.0.1", 80, True)
+    assert door.parse_address("localhost").port == door.PORT
+    assert door.parse_address("[::1]:80") == door.Address("::1", 80, True)
+    assert not door.parse_address("0.0.0.0:80").loopback
     for wrong in ("", ":80", "127.0.0.1:x", "127.0.0.1:70000", "127.0.0.1:٣"):
         with pytest.raises(UsageError, match="is not an address|has no address"):
-            door.address(wrong)
+            door.parse_address(wrong)
     with pytest.raises(UsageError, match="--token-file"):
-        door.expect_token(door.address("0.0.0.0:80"), "")
-    with door.opened(door.address("127.0.0.1:0")) as taken, pytest.raises(MachineFailed, match="cannot listen on"):
-        door.opened(door.address(f"127.0.0.1:{taken.getsockname()[1]}"))
+        door.expect_token(door.parse_address("0.0.0.0:80"), "")
+    with (
+        door.open_socket(door.parse_address("127.0.0.1:0")) as taken,
+        pytest.raises(MachineFailed, match="cannot listen on"),
+    ):
+        door.open_socket(door.parse_address(f"127.0.0.1:{taken.getsockname()[1]}"))
 
 
 @pytest.mark.parametrize("words", ["", "short", "two words that are long", "un-é-xpected-letters"])
@@ -353,9 +356,9 @@ def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path, words: str) -> N
     (tmp_path / "token").touch(0o600)
     (tmp_path / "token").write_text(words)
     with pytest.raises(UsageError, match="at least 16"):
-        door.token(tmp_path / "token", insecure=False)
+        door.read_token(tmp_path / "token", insecure=False)
     with pytest.raises(UsageError, match="cannot be read"):
-        door.token(tmp_path / "none", insecure=False)
+        door.read_token(tmp_path / "none", insecure=False)
 
 
 def command(*words: object) -> int:

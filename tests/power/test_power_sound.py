@@ -15,8 +15,8 @@ from steelyard.compare import published_power
 from steelyard.measure.launch.watch import Outcome
 from steelyard.measure.records import power as record
 from steelyard.measure.run import sensing
-from steelyard.measure.telemetry.energy import course, energy, reached
-from steelyard.measure.telemetry.watched import Stretch, courses, not_idle
+from steelyard.measure.telemetry.energy import course, energy, measure_reached
+from steelyard.measure.telemetry.watched import Stretch, courses, name_load
 from steelyard.model.account import Account
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.power.command_line import command_costs, store_tables
@@ -94,7 +94,7 @@ def test_the_greatest_power_is_never_below_the_mean(seed: int, sensor: Sensor) -
     assert known
     begin = START * SECOND + int(at[chance.integers(5, 30)] * SECOND) + int(chance.integers(0, SECOND // 5))
     for seconds in (0.3, 0.7, 2.0):
-        for of in (energy, reached):
+        for of in (energy, measure_reached):
             spent = of(known, begin, begin + int(seconds * SECOND))
             assert spent
             assert spent.greatest is None or spent.greatest >= spent.power
@@ -153,4 +153,4 @@ def test_a_loaded_machine_s_idle_power_is_no_finding_and_stands_marked_elsewhere
     )  # fmt: skip
     assert loaded.power
     sentences = [*page._sentences(loaded, courses(loaded.power.traces), None)]
-    assert not_idle(Account(2.0, made.run.machine.processors, 1.0)) in sentences
+    assert name_load(Account(2.0, made.run.machine.processors, 1.0)) in sentences

@@ -15,7 +15,7 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.measure.launch import watch
 from steelyard.measure.telemetry.energy import Energy
-from steelyard.measure.telemetry.sampler import Clocks, Memory, Sampler, added_up
+from steelyard.measure.telemetry.sampler import Clocks, Memory, Sampler, select_summed
 from steelyard.measure.telemetry.watched import Stretch, above, cost, courses
 from steelyard.model.sensor import Reading, Sensor, Trace
 
@@ -101,7 +101,7 @@ def test_a_command_is_carried_out_with_its_phases() -> None:
     script = (
         'echo one > "$STEELYARD_PHASES"; echo "two words" > "$STEELYARD_PHASES"; echo > "$STEELYARD_PHASES"; exit 3'
     )
-    outcome = watch.carried_out(["sh", "-c", script])
+    outcome = watch.run_watched(["sh", "-c", script])
     assert outcome.code == 3
     assert [phase.name for phase in outcome.phases] == ["one", "two words"]
     assert outcome.whole.begin <= outcome.phases[0].begin <= outcome.phases[0].end == outcome.phases[1].begin
@@ -109,12 +109,12 @@ def test_a_command_is_carried_out_with_its_phases() -> None:
 
 
 def test_a_command_that_a_signal_ends_has_a_shell_s_code() -> None:
-    assert watch.carried_out(["sh", "-c", "kill -9 $$"]).code == 137
+    assert watch.run_watched(["sh", "-c", "kill -9 $$"]).code == 137
 
 
 def test_a_command_that_is_not_there_is_named() -> None:
     with pytest.raises(UsageError, match="'no-such-command' cannot be started"):
-        watch.carried_out(["no-such-command"])
+        watch.run_watched(["no-such-command"])
     assert not [thread for thread in threading.enumerate() if "_listen" in thread.name]
 
 
@@ -126,7 +126,7 @@ def test_a_phase_that_is_read_late_lies_within_the_command() -> None:
 def test_phases_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    watch.carried_out(["true"])
+    watch.run_watched(["true"])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -145,8 +145,8 @@ def test_what_is_part_of_another_is_not_added() -> None:
 
 
 def test_a_modelled_power_is_never_added_to_a_measured_one() -> None:
-    assert added_up([SOCKET, GUESS]) == [SOCKET]
-    assert added_up([GUESS]) == [GUESS]
+    assert select_summed([SOCKET, GUESS]) == [SOCKET]
+    assert select_summed([GUESS]) == [GUESS]
 
 
 def test_a_source_one_of_whose_sensors_says_too_little_has_no_total() -> None:
@@ -168,7 +168,7 @@ def test_above_idle_holds_both_intervals() -> None:
 
 def test_time_stamps_are_of_the_wall_clock() -> None:
     before = time.time_ns()
-    outcome = watch.carried_out(["true"])
+    outcome = watch.run_watched(["true"])
     assert before <= outcome.whole.begin < outcome.whole.end <= time.time_ns()
 
 
@@ -199,7 +199,7 @@ STRANGE = [
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_phase_may_have_any_name_and_reaches_no_terminal_raw(name: str) -> None:
     script = f"printf '{name}\\n' > \"$STEELYARD_PHASES\"; printf 'next\\n' > \"$STEELYARD_PHASES\"; exit 7"
-    outcome = watch.carried_out(["sh", "-c", script])
+    outcome = watch.run_watched(["sh", "-c", script])
     assert outcome.code == 7
     assert [phase.name for phase in outcome.phases][-1] == "next"
     assert all(phase.name.isprintable() and len(phase.name) <= 500 for phase in outcome.phases)
@@ -216,7 +216,7 @@ for _ in range(10_000):
 pipe.write(b"\\nlast\\n")
 sys.exit(5)
 """
-    outcome = watch.carried_out([sys.executable, "-c", script])
+    outcome = watch.run_watched([sys.executable, "-c", script])
     assert outcome.code == 5
     assert outcome.phases[-1].name == "last"
     traces = {"rapl/package-0": steady(SOCKET, 80.0)}
@@ -226,7 +226,7 @@ sys.exit(5)
 def test_who_goes_on_marking_after_the_command_does_not_hold_it_up(tmp_path: Path) -> None:
     script = '(while :; do echo more; done > "$STEELYARD_PHASES") & echo $! > "$0"; exit 3'
     began = time.monotonic()
-    outcome = watch.carried_out(["sh", "-c", script, str(who := tmp_path / "who")])
+    outcome = watch.run_watched(["sh", "-c", script, str(who := tmp_path / "who")])
     with contextlib.suppress(ProcessLookupError):
         os.kill(int(who.read_text()), signal.SIGKILL)
     assert outcome.code == 3

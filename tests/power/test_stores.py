@@ -27,7 +27,7 @@ from steelyard.model.sensor import Rollup, Sensor
 from steelyard.power.message import Batch, Gap
 from steelyard.power.rollup import LEVELS
 from steelyard.power.stores._database import FILE
-from steelyard.power.stores._packing import packed, unpacked
+from steelyard.power.stores._packing import pack, unpack
 from steelyard.power.stores._tidying import is_stored
 from steelyard.power.stores.embedded import Embedded
 
@@ -152,7 +152,7 @@ def test_an_hour_of_many_readings_is_several_parts(store: Embedded, tmp_path: Pa
 )
 def test_columns_are_unpacked_to_the_last_bit(values: list[float], whole: list[int]) -> None:
     value, number = np.array(values, dtype=float), np.array(whole[: len(values)], dtype=np.int64)
-    found = unpacked(packed([number, value]), 2)
+    found = unpack(pack([number, value]), 2)
     assert (found[0] == number).all()
     assert (found[1].view(np.int64) == value.view(np.int64)).all()
 

@@ -12,7 +12,7 @@ from rig import Rig
 
 from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 
 pytestmark = pytest.mark.slurm
 
@@ -24,7 +24,7 @@ WATTS = {"n1": 100.0, "n2": 50.0, "n3": 10.0}
 
 def stored(place: Path, begin: int, end: int) -> None:
     """A reading each tenth of a second from `begin` to `end` (ns since 1970), of a constant power on each node."""
-    store = opened(str(place), make=True)
+    store = open_store(str(place), make=True)
     at = np.arange(begin, end, SECOND // 10, dtype=np.int64)
     for number, (node, watts) in enumerate(WATTS.items()):
         store.describe(f"cluster/{node}", [SOCKET])

@@ -18,7 +18,7 @@ import lasting_commands as commands
 from lasting_commands import COMMANDS
 from patience import still
 from steelyard.measure.records import head, read
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(20_000)]
 TIMES = int(os.environ.get("STEELYARD_ATTACK") or 1)
@@ -142,7 +142,7 @@ def kill_writers(folder: Path, words: tuple[str, ...], kills: int, chance: rando
 
 def stored(folder: Path) -> dict[str, list[int]]:
     """Returns the moments of all readings of each sensor in the store."""
-    with contextlib.closing(opened(str(folder / "store"))) as store:
+    with contextlib.closing(open_store(str(folder / "store"))) as store:
         sensors = store.sensors()[commands.NODE]
         return {s.name: store.trace(commands.NODE, s.name, 0, int(commands.END)).at.tolist() for s in sensors}
 

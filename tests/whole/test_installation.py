@@ -55,7 +55,7 @@ def test_each_message_prints_the_command_of_its_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "cassandra", None)
     monkeypatch.delitem(sys.modules, "steelyard.power.stores.cassandra", raising=False)
     with pytest.raises(SteelyardError, match=re.escape(install_extra("cassandra"))):
-        stores.opened("cassandra://127.0.0.1")
+        stores.open_store("cassandra://127.0.0.1")
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "otf2" else found(name))
     with pytest.raises(SteelyardError, match=re.escape(install_extra("otf2"))):

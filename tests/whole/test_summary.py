@@ -81,8 +81,8 @@ def test_a_run_that_is_not_finished_is_listed_without_being_judged(
 def test_benchmarks_are_listed_from_their_texts_as_they_are_declared(benchmarks: dict[str, Benchmark]) -> None:
     assert [
         (b.name, b.title, b.summary, tuple(dict.fromkeys(s.path for s in b.sources))) for b in benchmarks.values()
-    ] == [(b.name, b.title, b.summary, b.programs) for b in texts.own().values()]
-    assert catalogue.listed() == list(texts.own().values())
+    ] == [(b.name, b.title, b.summary, b.programs) for b in texts.list_own().values()]
+    assert catalogue.listed() == list(texts.list_own().values())
 
 
 def test_an_export_is_laid_out_as_ever_and_in_ascii() -> None:

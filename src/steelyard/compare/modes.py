@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.measure.telemetry.watched import modelled
+from steelyard.measure.telemetry.watched import is_modelled
 from steelyard.model import Evaluation, Machine, Result
 from steelyard.model.devices import find_device, on_device
 from steelyard.model.words import in_words
@@ -56,7 +56,7 @@ def select_node(evaluation: Evaluation) -> NodeRun:
             for r in results
             if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.launch_seconds(r)
         ),
-        modelled_power=evaluation.power is not None and modelled(evaluation.power.traces),
+        modelled_power=evaluation.power is not None and is_modelled(evaluation.power.traces),
     )
 
 

@@ -15,7 +15,7 @@ from steelyard.measure.benchmarks.memory.nodes import (
 from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.model import Evaluation, Machine, NumaNode, Result
 from steelyard.model.roles import Placed
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.results.identity import Case
 
 HALF = Fraction(1, 2)
@@ -32,7 +32,7 @@ def name_placements(evaluation: Evaluation) -> tuple[Result, ...]:
     only a part of a socket has this part in its name: the threads of half a socket do not compare with those of a whole one.
     """
     where, names = evaluation.run.machine, _names(evaluation.run.machine)
-    kinds = {(name, role.kernel): role.whole for name, role in playing(evaluation, Placed)}
+    kinds = {(name, role.kernel): role.whole for name, role in find_roles(evaluation, Placed)}
     results = []
     for r in evaluation.results:
         whole = kinds.get((r.benchmark, r.kernel))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.judge.evaluation.energy import measure_idle
 from steelyard.measure.published import Published
-from steelyard.measure.telemetry.watched import modelled, not_idle
+from steelyard.measure.telemetry.watched import is_modelled, name_load
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.account import Account
 from steelyard.model.devices import find_device
@@ -34,7 +34,7 @@ NONE = Drawn(None)
 
 def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
     """Returns the power of the node in the run. A modelled power, or one of some parts, is not compared with it."""
-    if evaluation.power is None or modelled(evaluation.power.traces):
+    if evaluation.power is None or is_modelled(evaluation.power.traces):
         return NONE
     state = str(entry.parameters.get("state", ""))
     if state == "idle":
@@ -53,7 +53,7 @@ def _idle(evaluation: Evaluation) -> Drawn:
         return NONE
     counted, spent = resting
     load = Account.of(power.busy if power else None, evaluation.run.machine.processors, 1)
-    remark = f"while other processes kept {load.cores:.1f} cores busy" if load and not_idle(load) else ""
+    remark = f"while other processes kept {load.cores:.1f} cores busy" if load and name_load(load) else ""
     low, high = spent.low / spent.seconds, spent.high / spent.seconds
     value = Value(spent.power, "W", low, high, "lower", scope=counted.scope)
     return Drawn(value, "DISTURBED" if remark else "CLEAN", remark)
@@ -77,7 +77,7 @@ def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]
 
 def _choose(results: Sequence[Result], machine: Machine, state: str, greatest: bool = False) -> Drawn:
     """Returns the power of the fastest of the most trusted results, or the greatest power."""
-    used = trust.most_trusted(results)
+    used = trust.select_most_trusted(results)
     if not used:
         return NONE
     one = max(used, key=lambda r: r.metrics[POWER.name].value) if greatest else min(used, key=_seconds)

@@ -25,7 +25,7 @@ def find_known(name: str) -> System | None:
     """Returns the system (see `find_side`). UsageError also if a file names a benchmark that does not exist."""
     system = system_library.find_system(name)
     if system and system.path:
-        expect_known(system, texts.own())
+        expect_known(system, texts.list_own())
     return system
 
 

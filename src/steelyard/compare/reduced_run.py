@@ -7,7 +7,7 @@ from steelyard.compare.placement_names import name_placements
 from steelyard.compare.side import SideCase, SideRun
 from steelyard.compare.surroundings import list_facts
 from steelyard.judge.evaluation.foreign_results import group_cases, summarise
-from steelyard.measure.telemetry.watched import modelled
+from steelyard.measure.telemetry.watched import is_modelled
 from steelyard.model import Benchmark, Evaluation, ForeignValue, Imported, Parameters, Result, Value
 from steelyard.model.cores import usable_cores
 from steelyard.model.roles import Headline
@@ -31,7 +31,7 @@ def reduce_run(evaluation: Evaluation) -> SideRun:
         notes=run.notes,
         imported=run.imported is not None,
         cores=None if run.imported else usable_cores(run.machine) or None,
-        modelled_power=evaluation.power is not None and modelled(evaluation.power.traces),
+        modelled_power=evaluation.power is not None and is_modelled(evaluation.power.traces),
     )
 
 

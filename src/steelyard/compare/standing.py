@@ -18,7 +18,7 @@ from steelyard.model.record import Span
 from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import plural
 from steelyard.statistics.results.parameters import number
-from steelyard.statistics.validity.limits import is_above, share
+from steelyard.statistics.validity.limits import find_share, is_above
 
 Call = Literal["poor", "normal", "good"]
 Basis = Literal["limit", "processor", "family", "nodes"]
@@ -204,7 +204,7 @@ def find_standing(reading: Reading, hardware: Hardware) -> Standing | None:
 
 
 def _compare_with_limit(reading: Reading, limit: Limit | None) -> Standing | None:
-    reached, least = share(reading.value, limit), LEAST_SHARES.get(reading.quantity)
+    reached, least = find_share(reading.value, limit), LEAST_SHARES.get(reading.quantity)
     several = reading.quantity in GROWING and reading.nodes > 1  # the limit is that of one node
     if reached is None or least is None or not 0 < reached < math.inf or several:
         return None

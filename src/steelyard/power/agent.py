@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.measure.telemetry.labels import line
+from steelyard.measure.telemetry.labels import to_line
 from steelyard.measure.telemetry.sensors import Device
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.power.message import LATEST, MOST_SENSORS, Batch, Gap, is_name
@@ -174,7 +174,7 @@ class Agent:
         failure = self._failures.get(number)
         pause = min(2 * failure.pause, LONGEST_PAUSE) if failure else 1.0
         since = failure.since if failure else self._clock.wall()
-        self._failures[number] = _Failure(since, now + pause, pause, line(str(error)))
+        self._failures[number] = _Failure(since, now + pause, pause, to_line(str(error)))
 
     def _record(self, device: Device, failure: _Failure) -> None:
         """Records a gap from the failure to now. The clock may have been set back in between."""
@@ -198,7 +198,7 @@ class Agent:
         self._since = self._clock.monotonic()
         if not self._pending.at and not self._gaps:
             return
-        gaps, self._gaps = _fitting(self._gaps)
+        gaps, self._gaps = _split_gaps(self._gaps)
         batch = self._pending.batch(self._node, self._writer, self._sequence, gaps)
         self._pending = _Pending()
         self._sequence += 1
@@ -225,7 +225,7 @@ def expect_sensors(node: str, sensors: Sequence[Sensor]) -> None:
             raise UsageError(f"Two sensors of '{node}' have the name '{name}'. Remove one of their devices.")
 
 
-def _fitting(gaps: list[Gap]) -> tuple[list[Gap], list[Gap]]:
+def _split_gaps(gaps: list[Gap]) -> tuple[list[Gap], list[Gap]]:
     """Returns the gaps that fit into one message, and the rest."""
     names, fitting = 0, 0
     for gap in gaps:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.power.broker_client import Broker, made_client
+from steelyard.power.broker_client import Broker, make_client
 from steelyard.power.message import LARGEST, RECEIVE_MAXIMUM
 from steelyard.power.sender import Taken
 
@@ -49,7 +49,7 @@ class _End:
         self.subscribed = False  # by the broker's own answer, on this connection
         self.trouble = ""  # why there is no connection, as a sentence
         self._broker = broker
-        self._client = made_client(broker, name)
+        self._client = make_client(broker, name)
         self._client.on_connect = self._subscribe
         self._client.on_connect_fail = self._note_failure
         self._client.on_disconnect = self._note_disconnection
@@ -89,7 +89,7 @@ class _End:
         self.window = min(RECEIVE_MAXIMUM, getattr(properties, "ReceiveMaximum", RECEIVE_MAXIMUM))
         self.connected = True  # and no sooner: the window is known now
         if self._subscriptions:
-            client.subscribe([(topic, _options()) for topic in self._subscriptions])
+            client.subscribe([(topic, _make_options()) for topic in self._subscriptions])
 
     def _note_subscription(self, client: "Client", data: Any, number: int, reasons: Any, properties: Any) -> None:
         refused = [str(reason) for reason in reasons if reason.is_failure]
@@ -145,7 +145,7 @@ class Publisher(_End):
 
     def receipts(self) -> list[bytes]:
         """Returns the receipts since the last call."""
-        return _drain(self._receipts)
+        return _take_all(self._receipts)
 
     def _note_publication(self, client: "Client", data: Any, number: int, reason: Any, properties: Any) -> None:
         if reason.is_failure:
@@ -218,13 +218,13 @@ class Subscriber(_End):
         self._waiting.put(Received(topic, message.payload[: LARGEST + 1], message.qos, self.connections, message.mid))
 
 
-def _options() -> Any:
+def _make_options() -> Any:
     from paho.mqtt.subscribeoptions import SubscribeOptions
 
     return SubscribeOptions(qos=1)
 
 
-def _drain(waiting: "queue.SimpleQueue[bytes]") -> list[bytes]:
+def _take_all(waiting: "queue.SimpleQueue[bytes]") -> list[bytes]:
     taken: list[bytes] = []
     with contextlib.suppress(queue.Empty):
         while True:

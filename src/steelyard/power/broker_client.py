@@ -34,7 +34,7 @@ class Broker:
     insecure: bool = False  # to another host without TLS
 
 
-def made_client(broker: Broker, name: str) -> "Client":
+def make_client(broker: Broker, name: str) -> "Client":
     """Returns a client that is not connected yet. UsageError for an address, a password or a certificate that cannot be used."""
     try:
         from paho.mqtt.client import Client, MQTTv5
@@ -56,11 +56,11 @@ def made_client(broker: Broker, name: str) -> "Client":
     if broker.key and not broker.certificate:
         raise UsageError(f"The key '{broker.key}' needs a certificate. Give both, with --key and --certificate.")
     if broker.ca or broker.certificate:
-        _secure(client, broker)
+        _turn_on_tls(client, broker)
     return client
 
 
-def _secure(client: "Client", broker: Broker) -> None:
+def _turn_on_tls(client: "Client", broker: Broker) -> None:
     """Turns TLS on, with the certificate of the authority or those that the system trusts."""
     names = (broker.ca, broker.certificate, broker.key)
     for path in names:

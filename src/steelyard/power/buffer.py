@@ -35,7 +35,7 @@ class Buffer:
             folder.mkdir(parents=True, exist_ok=True)
             for path in sorted(folder.glob("*.segment")):
                 self._last = int(path.stem)
-                segment = _Segment(path, self.end, _places(path))
+                segment = _Segment(path, self.end, _find_payloads(path))
                 if segment.places:
                     self._segments.append(segment)
                 else:
@@ -131,7 +131,7 @@ class _Segment:
                         yield self.first + number, payload
 
 
-def _places(path: Path) -> list[tuple[int, int]]:
+def _find_payloads(path: Path) -> list[tuple[int, int]]:
     """Returns offset and bytes of each valid payload of a segment, up to the first that is not valid."""
     places: list[tuple[int, int]] = []
     with ordinary(path) as file:

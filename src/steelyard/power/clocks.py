@@ -50,7 +50,7 @@ class _Changes:
     slow: float
 
 
-def offset(a: Trace, b: Trace, reach: float = REACH) -> Offset | None:
+def estimate_offset(a: Trace, b: Trace, reach: float = REACH) -> Offset | None:
     """Returns by how much b's clock is behind a's, for two sensors of power or energy that measure the same load.
 
     None if they have no changes in common, or if the changes repeat, so that several offsets are equally likely.
@@ -58,33 +58,33 @@ def offset(a: Trace, b: Trace, reach: float = REACH) -> Offset | None:
     first, second = course(a), course(b)
     if not first or not second:
         return None
-    usual = max(_step(first), _step(second))
-    doubt = usual / FINER + _doubt(first) + _doubt(second)
+    usual = max(_find_time_step(first), _find_time_step(second))
+    doubt = usual / FINER + _estimate_time_error(first) + _estimate_time_error(second)
     for scale in SCALES:
-        changes = _changes(first, second, scale * usual)
-        result = _offset(changes, reach, doubt) if changes else None
+        changes = _find_changes(first, second, scale * usual)
+        result = _fit_offset(changes, reach, doubt) if changes else None
         if result:
             return result
     return None
 
 
-def _step(course: Course) -> float:
+def _find_time_step(course: Course) -> float:
     """Returns the resolution of the sensor in time, in seconds."""
     return max(float(np.median(np.diff(course.at))), course.sensor.window, course.sensor.update)
 
 
-def _doubt(course: Course) -> float:
+def _estimate_time_error(course: Course) -> float:
     """Returns the error of a reading's time, in seconds: a value may be as old as the update period of the device."""
     return course.blur + (course.sensor.update if course.sensor.quantity == "power" else 0.0)
 
 
-def _offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
+def _fit_offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
     most = min(int(reach / changes.step), len(changes.a) // SHARE)
-    whole = _correlation(changes, slice(0, len(changes.a)), most)
+    whole = _correlate(changes, slice(0, len(changes.a)), most)
     best = int(np.argmax(whole))
-    if most * changes.step < CHOICE * changes.slow or not whole[best] > 0 or _rivals(whole, best, changes):
+    if most * changes.step < CHOICE * changes.slow or not whole[best] > 0 or _has_rival_peak(whole, best, changes):
         return None
-    places = [_find_peak_position(_correlation(changes, part, most)) - most for part in _parts(changes)]
+    places = [_find_peak_position(_correlate(changes, part, most)) - most for part in _split_changes(changes)]
     near = [place * changes.step for place in places if abs(place - (best - most)) * changes.step <= changes.slow / 2]
     if len(near) < AGREE:
         return None
@@ -94,7 +94,7 @@ def _offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
     return Offset(-middle, -middle - width, -middle + width, float(whole[best]))
 
 
-def _changes(a: Course, b: Course, slow: float) -> _Changes | None:
+def _find_changes(a: Course, b: Course, slow: float) -> _Changes | None:
     """Returns None if the two courses do not overlap for long enough."""
     shift = (b.origin - a.origin) * NANO
     begin, end = max(a.at[0], b.at[0] + shift), min(a.at[-1], b.at[-1] + shift)
@@ -121,7 +121,7 @@ def _sum_gaps(gap: Values) -> Values:
     return np.concatenate(([0.0], np.cumsum(gap)))
 
 
-def _parts(changes: _Changes) -> Iterator[slice]:
+def _split_changes(changes: _Changes) -> Iterator[slice]:
     """Yields intervals with equal amounts of change."""
     amount = np.cumsum(changes.a**2)
     edges = np.searchsorted(amount, amount[-1] * np.arange(1, PARTS) / PARTS)
@@ -130,7 +130,7 @@ def _parts(changes: _Changes) -> Iterator[slice]:
         yield slice(begin, max(end, begin + 1))
 
 
-def _correlation(changes: _Changes, part: slice, most: int) -> Values:
+def _correlate(changes: _Changes, part: slice, most: int) -> Values:
     """Returns the correlation of a part of `a` with `b` that is shifted by -most to most points."""
     pattern = changes.a[part]
     low, high = part.start - most, part.stop + most
@@ -156,7 +156,7 @@ def _find_peak_position(correlation: Values) -> float:
     return best + (float((before - after) / (2 * bend)) if bend < 0 else 0.0)
 
 
-def _rivals(whole: Values, best: int, changes: _Changes) -> bool:
+def _has_rival_peak(whole: Values, best: int, changes: _Changes) -> bool:
     """Returns whether another place, outside the peak around the best one, is nearly as good."""
     far: NDArray[np.bool_] = np.abs(np.arange(len(whole)) - best) * changes.step > 2 * changes.slow
     return bool((whole[far] > RIVAL * whole[best]).any())

@@ -12,12 +12,12 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from steelyard.measure.telemetry.labels import line
+from steelyard.measure.telemetry.labels import to_line
 from steelyard.power.agent import Clock
 from steelyard.power.broker import Received
-from steelyard.power.message import READING_BYTES, REASONS, RECEIVE_MAXIMUM, Batch, Description, Gap, Refused, selected
+from steelyard.power.message import READING_BYTES, REASONS, RECEIVE_MAXIMUM, Batch, Description, Gap, Refused, select
 from steelyard.power.stores import Store, Unavailable
-from steelyard.power.topics import Topics, receipt
+from steelyard.power.topics import Topics, write_receipt
 
 T = TypeVar("T")
 TURNS = 4  # parts of messages in one write of a store, at least
@@ -38,7 +38,7 @@ class Inbox(Protocol):
     def close(self) -> None: ...
 
 
-def subscriptions(topics: Topics, foreign: Sequence[str] = ()) -> tuple[str, ...]:
+def list_subscriptions(topics: Topics, foreign: Sequence[str] = ()) -> tuple[str, ...]:
     """Returns the subscriptions of a collector; `foreign` are topics of DCDB or ExaMon beside ours ("/#", "org/#").
 
     Descriptions are retained, and a shared subscription gets no retained message. Each collector subscribes to them itself.
@@ -119,7 +119,7 @@ class Collector:
                 message.parts.append(content)
             else:
                 message.batches = content
-                message.parts.extend(part for batch in content for part in divided(batch, self._store.at_once // TURNS))
+                message.parts.extend(part for batch in content for part in divide(batch, self._store.at_once // TURNS))
             message.node, message.left = message.parts[0].node, len(message.parts)
             self._waiting.setdefault(message.node, deque()).append(message)
 
@@ -136,7 +136,7 @@ class Collector:
                 messages.popleft()
             if messages:
                 self._waiting[node] = messages  # behind the others
-            room -= max(_size(part) // READING_BYTES, LEAST)
+            room -= max(_estimate_size(part) // READING_BYTES, LEAST)
         return parts
 
     def _keep(self, parts: Sequence[Part]) -> None:
@@ -146,9 +146,9 @@ class Collector:
         message.
         """
         pause, tried = 1.0, False
-        while error := _failure(self._write, parts):
-            size = sum(_size(content) for _, content in parts)
-            fault = error if isinstance(error, Unavailable | OSError) else _failure(self._store.probe, size)
+        while error := _run_step(self._write, parts):
+            size = sum(_estimate_size(content) for _, content in parts)
+            fault = error if isinstance(error, Unavailable | OSError) else _run_step(self._store.probe, size)
             if fault:
                 self.trouble = str(fault)
                 self._clock.sleep(pause)
@@ -182,14 +182,14 @@ class Collector:
             self._refuse(message, "failed", f"the store cannot keep it: {error}")
         if isinstance(content, Batch) and len(content.at):
             span = int(content.at.min()), int(content.at.max())
-            gap = Gap(content.sensors, *span, line(f"could not be stored: {error}"))
-            _failure(self._store.write, [selected(content, slice(0), (gap,))])
+            gap = Gap(content.sensors, *span, to_line(f"could not be stored: {error}"))
+            _run_step(self._store.write, [select(content, slice(0), (gap,))])
 
     def _refuse(self, message: _Message, reason: str, words: str) -> None:
         message.refused = True
         self.counts[reason] += 1
         count = sum(self.counts[each] for each in (*REASONS, "failed"))
-        topic = line(message.received.topic)
+        topic = to_line(message.received.topic)
         self.note = (
             f"Messages that were refused and are not stored: {count}. The last one, with the topic '{topic}': {words}."
         )
@@ -207,27 +207,27 @@ class Collector:
                 self.counts["readings"] += sum(len(batch.at) for batch in message.batches)
         for node, batches in stored.items():
             if batches:
-                self._inbox.confirm(self._topics.stored(node), receipt((b.writer, b.sequence) for b in batches))
+                self._inbox.confirm(self._topics.stored(node), write_receipt((b.writer, b.sequence) for b in batches))
 
 
-def divided(batch: Batch, most: int) -> Iterator[Batch]:
+def divide(batch: Batch, most: int) -> Iterator[Batch]:
     """Yields the batch, or its readings by sensor and time in parts of so many; the first part has the gaps."""
     if len(batch.at) <= most:
         yield batch
         return
     order = np.lexsort((batch.at, batch.number))
     for first in range(0, len(order), most):
-        yield selected(batch, order[first : first + most], () if first else batch.gaps)
+        yield select(batch, order[first : first + most], () if first else batch.gaps)
 
 
-def _size(content: Batch | Description) -> int:
+def _estimate_size(content: Batch | Description) -> int:
     """Returns the bytes that a store writes, about."""
     if isinstance(content, Description):
         return DESCRIPTION
     return max(READING_BYTES * len(content.at), len(content.payload))
 
 
-def _failure(step: Callable[[T], object], of: T) -> Exception | None:
+def _run_step(step: Callable[[T], object], of: T) -> Exception | None:
     """Returns the error of a step, whatever it is."""
     try:
         step(of)

@@ -149,13 +149,13 @@ def decode(node: str, payload: bytes) -> Batch:
     return batch
 
 
-def selected(batch: Batch, rows: NDArray[Any] | slice, gaps: tuple[Gap, ...] = ()) -> Batch:
+def select(batch: Batch, rows: NDArray[Any] | slice, gaps: tuple[Gap, ...] = ()) -> Batch:
     """Returns these readings of a batch, with these gaps."""
     columns = {name: getattr(batch, name)[rows] for name in ("number", "at", "value")}
     return replace(batch, **columns, gaps=gaps, payload=b"")
 
 
-def identity(payload: bytes) -> tuple[UUID, int]:
+def read_identity(payload: bytes) -> tuple[UUID, int]:
     """Returns writer and sequence of a batch that `encode` made."""
     _, _, _, sequence, writer = _START.unpack_from(payload)
     return UUID(bytes=writer), sequence
@@ -166,7 +166,7 @@ def describe(sensors: Sequence[Sensor]) -> bytes:
     return msgspec.json.encode(_Described(VERSION, tuple(sensors)))
 
 
-def described(node: str, payload: bytes) -> Description:
+def read_description(node: str, payload: bytes) -> Description:
     """Reads the bytes of `describe`. Refused for anything else."""
     if len(payload) > LARGEST:
         raise Refused("size")

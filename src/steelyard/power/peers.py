@@ -68,14 +68,14 @@ class _Look:
     source: str
 
 
-def above_peers(members: Sequence[Member], clock: float = 0.0) -> list[Above]:
+def find_above_peers(members: Sequence[Member], clock: float = 0.0) -> list[Above]:
     """Returns the nodes above their peers, the greatest first. Empty for fewer than three equal nodes or too short a time."""
-    looks = list(_looks(members))
+    looks = list(_group_members(members))
     nodes_above = [node for look in looks for node in _find_above(look, clock, LEVEL / len(looks))]
     return sorted(nodes_above, key=lambda node: -node.factor)
 
 
-def _looks(members: Sequence[Member]) -> list[_Look]:
+def _group_members(members: Sequence[Member]) -> list[_Look]:
     """Returns the groups of equal nodes for each case and source: the same sensors over the same intervals."""
     groups: dict[tuple[tuple[Stretch, ...], str, tuple[str, ...]], list[Member]] = {}
     for member in members:
@@ -97,8 +97,8 @@ def _shorten_sensor_name(name: str) -> str:
 
 
 def _find_above(look: _Look, clock: float, level: float) -> list[Above]:
-    slices = _slices(look)
-    powers = [_powers(member, look.source, slices) for member in look.members]
+    slices = _slice_intervals(look)
+    powers = [_measure_power(member, look.source, slices) for member in look.members]
     # A slice counts where all of them are known: what the nodes did in it is then the same for all.
     table = np.array(powers)
     table = table[:, np.isfinite(table).all(axis=0) & (table > 0).all(axis=0)]
@@ -115,7 +115,7 @@ def _find_above(look: _Look, clock: float, level: float) -> list[Above]:
     return nodes_above
 
 
-def _slices(look: _Look) -> list[Stretch]:
+def _slice_intervals(look: _Look) -> list[Stretch]:
     """Returns equal parts of the intervals, each long enough for the slowest sensor."""
     seconds = max(
         seconds_for(course.sensor, SLICE, float(np.median(np.diff(course.at))))
@@ -133,7 +133,7 @@ def _slices(look: _Look) -> list[Stretch]:
     return slices
 
 
-def _powers(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
+def _measure_power(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
     """Returns W in each slice; NaN if too few readings lie in it."""
     spent = [_measure_energy(member, source, part, 0.0) for part in slices]
     return np.array([part.power if part else np.nan for part in spent])

@@ -32,21 +32,21 @@ class _CumulativeEnergy:
     seconds: Values
 
 
-def rolled(node: str, trace: Trace, level: int, start: int, end: int) -> Rollup:
+def roll_up(node: str, trace: Trace, level: int, start: int, end: int) -> Rollup:
     """Returns the intervals of `level` seconds that begin from `start` up to `end` (ns since 1970) and have readings.
 
     The trace should reach beyond both ends: the energy of the first and last interval depends on the readings around it.
     """
-    return each_level(node, trace, (level,), start, end)[0]
+    return roll_up_levels(node, trace, (level,), start, end)[0]
 
 
 @FAR_OUT
-def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: int) -> list[Rollup]:
-    """Returns the rollups of `rolled` for several levels."""
+def roll_up_levels(node: str, trace: Trace, levels: Sequence[int], start: int, end: int) -> list[Rollup]:
+    """Returns the rollups of `roll_up` for several levels."""
     if not len(trace.at):
         return [NOTHING] * len(levels)
     whole = course(trace)
-    powers, steps = _powers(trace, whole), _steps(whole) if whole else None
+    powers, steps = _list_powers(trace, whole), _accumulate_energy(whole) if whole else None
     early = int(trace.at[0]) if whole is None else whole.origin + int(whole.at[0] / NANO)  # the first one's window
     rollups = []
     for level in levels:
@@ -54,12 +54,12 @@ def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: 
         first = max(-(-start // width), early // width)
         last = min(-(-end // width), int(trace.at[-1]) // width + 1)
         rollups.append(
-            _stretches((node, trace.sensor.name), level, powers, steps, first, last) if last > first else NOTHING
+            _make_intervals((node, trace.sensor.name), level, powers, steps, first, last) if last > first else NOTHING
         )
     return rollups
 
 
-def _stretches(
+def _make_intervals(
     name: tuple[str, str],
     level: int,
     powers: tuple[Moments, Values],
@@ -70,26 +70,26 @@ def _stretches(
     """Returns the intervals with the numbers `first` up to `last`."""
     (at, value), width = powers, level * SECOND
     begin, end = np.searchsorted(at, (first * width, last * width))
-    count, mean, least, greatest = _values(at[begin:end] // width - first, value[begin:end], last - first)
+    count, mean, least, greatest = _summarise(at[begin:end] // width - first, value[begin:end], last - first)
     edges = np.arange(first, last + 1, dtype=np.int64) * width
-    joules, seconds = _energies(steps, edges)
+    joules, seconds = _interpolate_energy(steps, edges)
     kept = (count > 0) | (seconds > 0)
     columns = (edges[:-1], count, least, mean, greatest, joules, seconds)
-    return of_one(level, name, [column[kept] for column in columns])
+    return make_rollup(level, name, [column[kept] for column in columns])
 
 
-def of_one(level: int, name: tuple[str, str], columns: Sequence[NDArray[Any]]) -> Rollup:
+def make_rollup(level: int, name: tuple[str, str], columns: Sequence[NDArray[Any]]) -> Rollup:
     """Returns the rollup of one sensor from its COLUMNS."""
     number = np.zeros(len(columns[0]), dtype=np.int32)
     return Rollup(seconds=level, sensors=(name,), number=number, **dict(zip(COLUMNS, columns, strict=True)))
 
 
-def chosen(of: Rollup, rows: NDArray[np.int64]) -> Rollup:
+def choose(of: Rollup, rows: NDArray[np.int64]) -> Rollup:
     """Returns only these rows, in this order."""
     return replace(of, **{name: getattr(of, name)[rows] for name in ("number", *COLUMNS)})
 
 
-def joined(parts: Sequence[Rollup], level: int) -> Rollup:
+def join_rollups(parts: Sequence[Rollup], level: int) -> Rollup:
     """Joins several rollups into one, in their order."""
     sensors = tuple(dict.fromkeys(sensor for part in parts for sensor in part.sensors))
     place = {sensor: number for number, sensor in enumerate(sensors)}
@@ -98,7 +98,7 @@ def joined(parts: Sequence[Rollup], level: int) -> Rollup:
     return Rollup(seconds=level, sensors=sensors, number=np.concatenate([NOTHING.number, *number]), **columns)
 
 
-def _powers(trace: Trace, whole: Course | None) -> tuple[Moments, Values]:
+def _list_powers(trace: Trace, whole: Course | None) -> tuple[Moments, Values]:
     """Returns moments and values for least, mean and greatest: the readings, or the power (W) between those of a counter."""
     usable = np.isfinite(trace.value)
     if trace.sensor.quantity != "energy":
@@ -111,7 +111,7 @@ def _powers(trace: Trace, whole: Course | None) -> tuple[Moments, Values]:
     return moments, powers
 
 
-def _values(place: Moments, value: Values, stretches: int) -> tuple[Moments, Values, Values, Values]:
+def _summarise(place: Moments, value: Values, stretches: int) -> tuple[Moments, Values, Values, Values]:
     count = np.bincount(place, minlength=stretches).astype(np.int64)
     mean, least, greatest = (np.full(stretches, np.nan) for _ in range(3))
     if len(place):
@@ -123,7 +123,7 @@ def _values(place: Moments, value: Values, stretches: int) -> tuple[Moments, Val
     return count, mean, least, greatest
 
 
-def _energies(steps: _CumulativeEnergy | None, edges: Moments) -> tuple[Values, Values]:
+def _interpolate_energy(steps: _CumulativeEnergy | None, edges: Moments) -> tuple[Values, Values]:
     if steps is None:
         return np.full(len(edges) - 1, np.nan), np.zeros(len(edges) - 1)
     at = (edges - steps.origin) * NANO
@@ -133,7 +133,7 @@ def _energies(steps: _CumulativeEnergy | None, edges: Moments) -> tuple[Values, 
     return joules, seconds
 
 
-def _steps(whole: Course) -> _CumulativeEnergy:
+def _accumulate_energy(whole: Course) -> _CumulativeEnergy:
     joules, lengths = np.diff(whole.joules), np.diff(whole.at)
     sound = whole.gap == 0
     mean = joules[sound].sum() / lengths[sound].sum() if sound.any() else 0.0
@@ -142,4 +142,4 @@ def _steps(whole: Course) -> _CumulativeEnergy:
 
 
 _NO_MOMENTS, _NO_VALUES = np.empty(0, dtype=np.int64), np.empty(0)
-NOTHING = replace(of_one(0, ("", ""), [_NO_MOMENTS] * 2 + [_NO_VALUES] * 5), sensors=())
+NOTHING = replace(make_rollup(0, ("", ""), [_NO_MOMENTS] * 2 + [_NO_VALUES] * 5), sensors=())

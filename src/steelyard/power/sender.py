@@ -7,13 +7,13 @@ from typing import Literal, Protocol
 from uuid import UUID
 
 from steelyard.errors import SteelyardError
-from steelyard.measure.telemetry.labels import line
+from steelyard.measure.telemetry.labels import to_line
 from steelyard.model.sensor import Sensor
 from steelyard.power import message
 from steelyard.power.buffer import Buffer
 from steelyard.power.message import Batch, Gap
 from steelyard.power.stores import Store
-from steelyard.power.topics import Topics, receipts
+from steelyard.power.topics import Topics, read_receipt
 
 WINDOW = 256  # batches that are sent and not known to be stored: what a collector writes at once, twice
 PATIENCE = 30.0  # seconds after which what the broker has taken, and no collector has confirmed, is sent again
@@ -62,7 +62,7 @@ class Direct:
         try:
             self._store.write([batch])
         except (SteelyardError, OSError) as error:
-            return _lost([batch], str(error))
+            return _report_lost([batch], str(error))
         return ()
 
     def pump(self, now: float) -> bool:
@@ -103,12 +103,12 @@ class Sender:
         try:
             dropped = self._buffer.append(message.encode(batch))
         except OSError as error:
-            return _lost([batch], f"the buffer cannot be written: {error.strerror}")
+            return _report_lost([batch], f"the buffer cannot be written: {error.strerror}")
         lost = []
         for payload in dropped:
             with contextlib.suppress(message.Refused):  # of an earlier version
                 lost.append(message.decode(self._node, payload))
-        return _lost(lost, "buffer full")
+        return _report_lost(lost, "buffer full")
 
     def pump(self, now: float) -> bool:
         self._confirm()
@@ -129,7 +129,7 @@ class Sender:
     def _confirm(self) -> None:
         for payload in self._link.receipts():
             self._again = AGAIN  # somebody listens
-            for identity in receipts(payload):
+            for identity in read_receipt(payload):
                 if sent := self._sent.pop(identity, None):
                     self._buffer.confirm(sent.ordinal)
 
@@ -160,7 +160,7 @@ class Sender:
         topic = self._topics.readings(self._node)
         for ordinal, payload in self._buffer.payloads(self._next):
             self._next = ordinal + 1
-            identity = message.identity(payload)
+            identity = message.read_identity(payload)
             if identity in self._sent:
                 continue
             self._sent[identity] = _Sent(ordinal, now, self._link.publish(topic, payload))
@@ -169,7 +169,7 @@ class Sender:
                 return
 
 
-def _lost(batches: Sequence[Batch], why: str) -> Sequence[Gap]:
+def _report_lost(batches: Sequence[Batch], why: str) -> Sequence[Gap]:
     """Returns one gap from the first reading of the batches to the last, including the gaps within them."""
     if not batches:
         return ()
@@ -179,4 +179,4 @@ def _lost(batches: Sequence[Batch], why: str) -> Sequence[Gap]:
     names |= {name for batch in batches for gap in batch.gaps for name in gap.sensors}
     everything = len(names) > message.MOST_SENSORS or any(not gap.sensors for batch in batches for gap in batch.gaps)
     sensors = () if everything else tuple(sorted(names))
-    return (Gap(sensors, min(start for start, _ in spans), max(end for _, end in spans), line(why)),)
+    return (Gap(sensors, min(start for start, _ in spans), max(end for _, end in spans), to_line(why)),)

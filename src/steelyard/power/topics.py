@@ -28,8 +28,8 @@ from steelyard.power.message import (
     Refused,
     check_readings,
     decode,
-    described,
     is_name,
+    read_description,
 )
 
 _RECEIPT = struct.Struct("<16sQ")
@@ -73,7 +73,7 @@ class Topics:
         if sensor == "readings":
             return (decode(node, payload),)
         if sensor == "sensors":
-            return described(node, payload)
+            return read_description(node, payload)
         return _read_dcdb(ours, 2, payload)
 
 
@@ -86,13 +86,13 @@ def is_filter(text: str) -> bool:
     return bool(text) and text.isprintable() and len(text.encode()) <= LONGEST_FILTER and not wrong
 
 
-def receipt(batches: Iterable[tuple[UUID, int]]) -> bytes:
+def write_receipt(batches: Iterable[tuple[UUID, int]]) -> bytes:
     """Returns writers and sequences as bytes, for the agents that sent them."""
     return b"".join(_RECEIPT.pack(writer.bytes, sequence) for writer, sequence in batches)
 
 
-def receipts(payload: bytes) -> list[tuple[UUID, int]]:
-    """Reads the bytes of `receipt`. Returns an empty list for bytes of another length."""
+def read_receipt(payload: bytes) -> list[tuple[UUID, int]]:
+    """Reads the bytes of `write_receipt`. Returns an empty list for bytes of another length."""
     if len(payload) % _RECEIPT.size or len(payload) > LARGEST:
         return []
     return [(UUID(bytes=writer), sequence) for writer, sequence in _RECEIPT.iter_unpack(payload)]
@@ -114,12 +114,12 @@ def _read_dcdb(topic: str, levels: int, payload: bytes) -> Sequence[Batch]:
     check_readings(pairs[:, 1], pairs[:, 0].astype(np.float64))
     most = message.MOST_READINGS * _PAIR
     parts = (payload[first : first + most] for first in range(0, len(payload), most))
-    return [_pairs(node, sensor, part) for part in parts]
+    return [_read_pairs(node, sensor, part) for part in parts]
 
 
-def _pairs(node: str, sensor: str, payload: bytes) -> Batch:
+def _read_pairs(node: str, sensor: str, payload: bytes) -> Batch:
     pairs = np.frombuffer(payload, "<i8").reshape(-1, 2)
-    return _foreign(node, sensor, pairs[:, 1], pairs[:, 0].astype(np.float64), payload)
+    return _read_foreign(node, sensor, pairs[:, 1], pairs[:, 0].astype(np.float64), payload)
 
 
 def _read_examon(topic: str, payload: bytes) -> Sequence[Batch]:
@@ -141,10 +141,10 @@ def _read_examon(topic: str, payload: bytes) -> Sequence[Batch]:
     at = min(int(seconds) * 1_000_000_000 + int(fraction.ljust(9, b"0")), LATEST)
     moment, number = np.array([at], np.int64), np.array([float(value)])
     check_readings(moment, number)
-    return (_foreign(node, sensor, moment, number, payload),)
+    return (_read_foreign(node, sensor, moment, number, payload),)
 
 
-def _foreign(node: str, sensor: str, at: Moments, value: Values, payload: bytes) -> Batch:
+def _read_foreign(node: str, sensor: str, at: Moments, value: Values, payload: bytes) -> Batch:
     """Returns a batch whose sender gives no number. A hash of its bytes is its number, so that a repeated one is recognised."""
     number = np.zeros(len(at), np.uint16)
     sequence = int.from_bytes(blake2b(payload, digest_size=8).digest(), "little")

@@ -162,12 +162,12 @@ def _make_protocol(fit: "LogGP", eager: int) -> Protocol:
 
 def _find_eager_limit(results: Sequence[Result]) -> int:
     """Returns S, the size above which messages become slower in one step; without such a size no message has rendezvous."""
-    from steelyard.statistics.models.hockney import regions, switches
+    from steelyard.statistics.models.hockney import fit_regions, switches
 
     alone = [
         (float(r.parameters["message_bytes"]), r.metrics["train"].value / 2)
         for r in results
         if "train" in r.metrics and r.parameters.get("messages") == 1
     ]
-    jumps = switches(regions(alone))
+    jumps = switches(fit_regions(alone))
     return int(jumps[0].after) if jumps else IDEAL.eager

@@ -58,7 +58,7 @@ def _place(program: str) -> Path:
 def compile_tracer(machine: Machine, mpi: Tool, show: build.Show = lambda progress: None) -> Path:
     """Returns the path of the tracer's library, which is compiled if the cache lacks it, with its progress to `show`."""
     toolchain = build.resolve(build.default(machine), machine)
-    source = build.preloaded("whatif.tracer.so", SOURCE, toolchain, mpi)
+    source = build.make_preloaded("whatif.tracer.so", SOURCE, toolchain, mpi)
     build.make([source], show)
     return source.path
 
@@ -92,7 +92,7 @@ def record(
     loaded = f"{library}:{before}" if before else str(library)
     try:
         loading = {"LD_PRELOAD": loaded, FOLDER: str(folder.absolute())}
-        done = watch.carried_out(words, {**(environment or {}), **loading}, of_user)
+        done = watch.run_watched(words, {**(environment or {}), **loading}, of_user)
     finally:
         if not (ranks := sorted(folder.glob("rank-*.trace"))):
             folder.rmdir()

@@ -14,7 +14,7 @@ import pytest
 from test_power_broker import Mosquitto, until
 
 from steelyard.measure import records
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 
 STEELYARD = (sys.executable, "-m", "steelyard")
 NODE = f"cluster/{platform.node().partition('.')[0]}"
@@ -105,7 +105,7 @@ def _asked(place: str, *words: str, cwd: Path) -> list[dict[str, float]]:
 
 
 def _power(place: str) -> str:
-    store = opened(place)
+    store = open_store(place)
     (name,) = [s.name for s in store.sensors()[NODE] if "sys-power" in s.name]
     store.close()
     return name
@@ -119,7 +119,7 @@ def _described(place: str) -> bool:
 
 
 def _last(place: str) -> int:
-    store = opened(place)
+    store = open_store(place)
     at = store.trace(NODE, _power(place)).at
     store.close()
     return int(at[-1]) if len(at) else 0

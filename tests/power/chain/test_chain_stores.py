@@ -17,8 +17,8 @@ from steelyard.model.sensor import Reading, Sensor, Trace
 from steelyard.power.broker import Received
 from steelyard.power.collector import Collector
 from steelyard.power.message import Batch, Gap, encode
-from steelyard.power.rollup import LEVELS, SECOND, rolled
-from steelyard.power.stores import Store, Unavailable, _place, opened
+from steelyard.power.rollup import LEVELS, SECOND, roll_up
+from steelyard.power.stores import Store, Unavailable, _place, open_store
 from steelyard.power.topics import Topics
 
 HOUR = 3600 * SECOND
@@ -30,7 +30,7 @@ SOCKET = Sensor("rapl/package-0", "energy", "RAPL", range=262144.0)
 
 @pytest.fixture
 def store(place: str) -> Iterator[Store]:
-    made = opened(place, make=True)
+    made = open_store(place, make=True)
     made.describe(NODE, [RAIL, SOCKET])
     yield made
     made.close()
@@ -60,7 +60,7 @@ def pairs(trace: Trace) -> list[tuple[int, float]]:
 def test_what_is_written_is_read_by_another(store: Store, place: str) -> None:
     batches = [batch(1, START, 1500), batch(2, START + 1500 * SECOND, 5000), batch(3, START - 2 * SECOND, 2)]
     store.write(batches)
-    other = opened(place)
+    other = open_store(place)
     assert other.sensors() == {NODE: (RAIL, SOCKET)}
     for number, sensor in enumerate((RAIL, SOCKET)):
         trace = other.trace(NODE, sensor.name)
@@ -76,7 +76,7 @@ def test_what_is_written_is_read_by_another(store: Store, place: str) -> None:
 def test_what_comes_again_is_stored_once(store: Store, place: str) -> None:
     store.write([batch(1, START, 300)])
     store.write([batch(1, START, 300), batch(2, START + 300 * SECOND, 10)])
-    other = opened(place)
+    other = open_store(place)
     other.write([batch(2, START + 300 * SECOND, 10)])
     assert other.count() == store.count() == 310
     other.close()
@@ -102,7 +102,7 @@ def test_a_rollup_is_that_of_the_readings(store: Store, level: int) -> None:
     store.tidy(START + 100 * HOUR)
     found = store.rollup([(NODE, "rail"), (NODE, "rapl/package-0")], level, START, START + 2 * HOUR)
     for number, sensor in enumerate((RAIL, SOCKET)):
-        whole = rolled(NODE, store.trace(NODE, sensor.name), level, START, START + 2 * HOUR)
+        whole = roll_up(NODE, store.trace(NODE, sensor.name), level, START, START + 2 * HOUR)
         mine = found.number == number
         assert found.at[mine].tolist() == whole.at.tolist()
         assert found.count[mine].tolist() == whole.count.tolist()
@@ -118,7 +118,7 @@ def test_gaps_are_kept_once(store: Store, place: str) -> None:
     empty = Batch(NODE, UUID(int=5), 9, (), none.astype(np.uint16), none.astype(np.int64), none, (gap, all_of_them))
     store.write([empty])
     store.write([empty])
-    other = opened(place)
+    other = open_store(place)
     assert other.gaps(NODE) == [gap, all_of_them]
     assert other.gaps(NODE, START + 61 * SECOND) == [all_of_them]
     assert other.gaps("cluster/other") == []
@@ -179,13 +179,13 @@ def test_names_that_are_hostile_stay_names(store: Store, place: str) -> None:
     store.write(
         [Batch("cluster/o'node", UUID(int=8), 1, (name,), np.zeros(2, np.uint16), START + np.arange(2), np.ones(2))]
     )
-    other = opened(place)
+    other = open_store(place)
     assert len(other.trace("cluster/o'node", name).at) == 2
     other.close()
 
 
 def test_readings_live_as_long_as_it_is_said(keyspace: str) -> None:
-    store = opened(keyspace, make=True)
+    store = open_store(keyspace, make=True)
     store.describe(NODE, [RAIL, SOCKET])
     store.keep({"readings": 2.0})
     store.write([batch(1, START, 10)])
@@ -204,14 +204,14 @@ def opened_again(place: str) -> Store:
     until = time.monotonic() + 120
     while True:
         try:
-            return opened(place)
+            return open_store(place)
         except Unavailable:
             if time.monotonic() > until:
                 raise
 
 
 def test_a_cassandra_that_is_killed_has_what_it_acknowledged(cassandra: Server, keyspace: str) -> None:
-    store = opened(keyspace, make=True)
+    store = open_store(keyspace, make=True)
     store.describe(NODE, [RAIL, SOCKET])
     for turn in range(3):
         store.write([batch(turn, START + turn * HOUR, 1000)])
@@ -229,14 +229,14 @@ def test_a_server_that_accepts_but_does_not_answer_is_named(monkeypatch: pytest.
     monkeypatch.setattr(_place, "TIMEOUT", 0.5)
     silent = socket.create_server(("127.0.0.1", 0))
     with silent, pytest.raises(Unavailable, match=r"cannot be reached: no answer within 0\.5 s"):
-        opened(f"cassandra://127.0.0.1:{silent.getsockname()[1]}/x")
+        open_store(f"cassandra://127.0.0.1:{silent.getsockname()[1]}/x")
 
 
 def test_mistakes_in_the_place(cassandra: Server, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no keyspace 'nobody'"):
-        opened(f"cassandra://127.0.0.1:{cassandra.port}/nobody")
+        open_store(f"cassandra://127.0.0.1:{cassandra.port}/nobody")
     with pytest.raises(MachineFailed, match="cannot be reached"):
-        opened("cassandra://127.0.0.1:9/x")
+        open_store("cassandra://127.0.0.1:9/x")
     for wrong in (
         "cassandra://",
         "cassandra://a:1,b:2/x",
@@ -245,8 +245,8 @@ def test_mistakes_in_the_place(cassandra: Server, tmp_path: Path) -> None:
         "cassandra://a:99999",
     ):
         with pytest.raises(UsageError, match="is not a valid place of a store"):
-            opened(wrong)
+            open_store(wrong)
     with pytest.raises(UsageError, match="password file"):
-        opened("cassandra://me@127.0.0.1/x")
+        open_store("cassandra://me@127.0.0.1/x")
     with pytest.raises(UsageError, match="certificate"):
-        opened(f"cassandra://127.0.0.1/x?ca={tmp_path}/none.pem")
+        open_store(f"cassandra://127.0.0.1/x?ca={tmp_path}/none.pem")

@@ -21,7 +21,7 @@ from world import MOSQUITTO
 
 from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch, Gap
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 
 NEEDED = ("unshare", "nsenter", "ip", "mount", "c++", "bash")
 real = pytest.mark.skipif(
@@ -79,7 +79,7 @@ def verdict(place: str, folder: Path, *batches: Batch) -> Verdict:
     """That of a store with these batches, where the sensor gave 50 readings."""
     log = folder / "log"
     log.write_text("".join(f"{serial} {START + serial * PERIOD}\n" for serial in range(50)))
-    store = opened(place, make=True)
+    store = open_store(place, make=True)
     store.describe(NODE, [Sensor(SENSOR, "power", "command")])
     for each in batches:
         store.write([each])

@@ -17,7 +17,7 @@ from cassandra_server import Server
 from oracle import Verdict, given, judge
 
 from steelyard.errors import SteelyardError
-from steelyard.power.stores import opened
+from steelyard.power.stores import open_store
 
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin")
 AGENTS = ("node1", "node2")
@@ -129,7 +129,7 @@ class World:
         return (self.folder / f"{name}.err").read_text(errors="replace")
 
     def judged(self) -> Verdict:
-        store = opened(self.place)
+        store = open_store(self.place)
         try:
             return judge(store, self.logs)
         finally:

@@ -88,10 +88,10 @@ def _find_bandwidth(evaluation: Evaluation, threads: int) -> float | None:
 
 def _find_communication_bound(result: Result, among: list[Result]) -> Costly | None:
     """Returns None unless it certainly takes longer than the same number of threads on one node for the same problem."""
-    if not applications.parallel(result) or messages.apart(result) or applications.workers(result) < 2:
+    if not applications.is_parallel(result) or messages.apart(result) or applications.workers(result) < 2:
         return None
     for other in among:
-        alike = (other.benchmark, other.kernel) == (result.benchmark, result.kernel) and not applications.parallel(
+        alike = (other.benchmark, other.kernel) == (result.benchmark, result.kernel) and not applications.is_parallel(
             other
         )
         alike = alike and applications.workers(other) == applications.workers(result)

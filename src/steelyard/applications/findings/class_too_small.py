@@ -12,7 +12,7 @@ NAMED = 8
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all of them, the shortest first."""
     times = [(s, r) for r in npb.select_results(evaluation.results) if (s := applications.seconds(r)) is not None]
-    short = [(s, r) for s, r in times if s < LEAST_SECONDS or not applications.large_enough(r)]
+    short = [(s, r) for s, r in times if s < LEAST_SECONDS or not applications.is_large(r)]
     if not short:
         return []
     short.sort(key=lambda pair: pair[0])

@@ -170,7 +170,7 @@ def _program(line: Line) -> str:
 
 def _label(line: Line) -> str:
     hidden = ("threads", "ranks", "ranks_per_node", "pinning")
-    threads = "threads, " if not applications.parallel(line.first) else ""
+    threads = "threads, " if not applications.is_parallel(line.first) else ""
     on = "" if line.nodes is None else f", on {plural(line.nodes, 'node')}"
     return f"{_program(line)} ({threads}{applications.describe_parameters(line.first, hidden)}{on})"
 

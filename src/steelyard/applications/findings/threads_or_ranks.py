@@ -71,9 +71,9 @@ def _group_same_problems(evaluation: Evaluation) -> list[list[Result]]:
     """Groups results of the same problem, cores and nodes: the fastest of each division, at least two divisions."""
     usable = [r for r in applications.select_programs(evaluation.results) if _is_usable(r, evaluation)]
     groups: dict[tuple[Identity, int, int], dict[tuple[int, int], Result]] = {}
-    for result in (r for r in usable if applications.parallel(r)):
+    for result in (r for r in usable if applications.is_parallel(r)):
         _add(groups.setdefault(_identify_problem(result), {}), result)
-    alone = [r for r in usable if not applications.parallel(r)]
+    alone = [r for r in usable if not applications.is_parallel(r)]
     for members in groups.values():
         one = next(iter(members.values()))
         key = _identify_problem(one, *OF_RANKS)
@@ -107,7 +107,7 @@ def _count_nodes(result: Result) -> int:
 
 def _cut(result: Result) -> tuple[int, int]:
     """Returns the number of ranks (0: none) and of the threads of each."""
-    if not applications.parallel(result):
+    if not applications.is_parallel(result):
         return 0, applications.workers(result)
     ranks = int(cases.number(result, "ranks") or 1)
     return ranks, applications.workers(result) // ranks

@@ -12,7 +12,7 @@ from steelyard.measure.telemetry.coverage import Coverage
 from steelyard.measure.telemetry.energy import Course, Energy
 from steelyard.measure.telemetry.energy import energy as measure
 from steelyard.measure.telemetry.possible_readings import find_possible
-from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, modelled, supplies, total
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, is_modelled, supplies, total
 from steelyard.model import Attempt, Attempted, Benchmark, Evaluation, Machine, Metric, Record, Result, Value
 from steelyard.model.account import Account
 from steelyard.model.scope import Parts, words
@@ -65,7 +65,7 @@ def _sensors(results: Sequence[Result], traces: Mapping[str, Course], machine: M
 
 def _hosts(result: Result, machine: Machine | None) -> tuple[str, ...]:
     """Returns the hosts that computed; () for this machine. Of ranks without a record of their hosts all those of the run."""
-    if messages.colocated(result):
+    if messages.shared_a_machine(result):
         return ()
     every = machine.hosts if machine and "ranks" in result.parameters else ()
     return tuple(dict.fromkeys(messages.hosts_of(result.attempts) or (host.name for host in every)))
@@ -203,7 +203,7 @@ def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], 
     scopes: dict[str, dict[str, None]] = {}
     for name, value in powers:
         scopes.setdefault(name, {})[words(value.scope)] = None
-    guess = MODELLED if scopes and modelled(power.traces) else ""
+    guess = MODELLED if scopes and is_modelled(power.traces) else ""
     extended = dict(benchmarks)
     for name, scope in scopes.items():
         about = f" ({' or '.join(scope)}{guess})"

@@ -16,7 +16,7 @@ from steelyard.doors import Part
 from steelyard.model import Evaluation, Finding
 from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.words import plural
-from steelyard.statistics.results.variants import plain
+from steelyard.statistics.results.variants import keep_unchanged
 
 ORDER = {"serious": 0, "notice": 1, "good": 2, "undecided": 3}
 MOST = 5  # findings that matter most
@@ -52,7 +52,7 @@ def load_rule(name: str) -> ModuleType:
 def judge(evaluation: Evaluation) -> Evaluation:
     """Returns the evaluation with the findings of all rules, ordered by weight. A rule that fails is a finding of its own."""
     findings: list[Finding] = []
-    unchanged = plain(evaluation)
+    unchanged = keep_unchanged(evaluation)
     for part in list_rules().values():
         try:
             module = doors.load(part)

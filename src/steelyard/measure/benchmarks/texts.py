@@ -20,7 +20,7 @@ class Listed:
     programs: tuple[str, ...]
 
 
-def own() -> dict[str, Listed]:
+def list_own() -> dict[str, Listed]:
     """Returns the package's benchmarks by name."""
     return {listed.name: listed for listed in sorted(map(_text, own_declarations()), key=lambda listed: listed.name)}
 

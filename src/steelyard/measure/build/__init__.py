@@ -5,7 +5,7 @@ from pathlib import Path
 
 from steelyard.measure.build.compiling import expect, make
 from steelyard.measure.build.openmp import has_openmp
-from steelyard.measure.build.program import NATIVE, Program, harness_objects, preloaded, program_name, programs
+from steelyard.measure.build.program import NATIVE, Program, harness_objects, make_preloaded, program_name, programs
 from steelyard.measure.build.time_left import Progress, Show
 from steelyard.measure.build.toolchain import FLAGS, default, default_mpi, mpi_name, resolve, resolve_mpi
 from steelyard.model import Benchmark, Tool, Toolchain
@@ -27,8 +27,8 @@ __all__ = [
     "has_openmp",
     "inside",
     "make",
+    "make_preloaded",
     "mpi_name",
-    "preloaded",
     "program_name",
     "programs",
     "resolve",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from steelyard.errors import MachineFailed
-from steelyard.measure.build.failures import explain, explained
+from steelyard.measure.build.failures import explain, explain_errors
 from steelyard.measure.build.program import NATIVE, Object, Program, harness_objects
 from steelyard.measure.build.time_left import Pace, Progress, Show, guess
 from steelyard.measure.build.toolchain import compiler_flags
@@ -45,7 +45,7 @@ def make(
 
     ProgramFailed shows the compiler's words whole; MachineFailed says that the disk or the memory is full.
     """
-    with explained():
+    with explain_errors():
         wanted = [obj for pair in harnesses for obj in harness_objects(*pair)]
         kept = {obj.path for obj in (*wanted, *(obj for program in programs for obj in program.objects))}
         _expect_unshared(path for path in (cache() / "build", *kept, *(program.path for program in programs)))

@@ -27,7 +27,7 @@ def explain(output: str, code: int) -> None:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Turns an error of the file system into a sentence on the cache."""
     try:
         yield

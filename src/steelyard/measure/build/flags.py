@@ -27,7 +27,7 @@ _SAFE = re.compile(
 )
 
 
-def unsafe(flags: str) -> list[str]:
+def list_unsafe(flags: str) -> list[str]:
     """Returns the flags whose form is not known to be safe, in their order.
 
     All of them if no shell could read the flags.

@@ -44,7 +44,7 @@ class Installed:
     new: bool
 
 
-def installable() -> dict[str, str]:
+def list_installable() -> dict[str, str]:
     """The Python package, as a requirement, of each MPI that has one."""
     return {name: flavour.package for name, flavour in flavours().items() if flavour.package}
 
@@ -67,11 +67,11 @@ def install(name: str, show: Callable[[str], None], wheels: Path | None = None) 
     with _lock_installation():
         folder = user_cache.inside("mpi") / name
         if folder in mpi_environments():
-            return Installed(folder, _asked(folder), False)
+            return Installed(folder, _find_mpi(folder), False)
         shutil.rmtree(folder, ignore_errors=True)  # what a killed command has left
         try:
             _make(folder, wanted, wheels, show)
-            installed = Installed(folder, _asked(folder), True)
+            installed = Installed(folder, _find_mpi(folder), True)
             (folder / INSTALLED).touch()
         except OSError as error:
             raise MachineFailed(f"{name} was not installed: {error.strerror or error} in '{folder}'.") from None
@@ -98,7 +98,7 @@ def remove(name: str) -> Path:
 def _requirement(name: str) -> str:
     """The package that pip installs. UsageError for an MPI without a package."""
     flavour, dash, version = name.partition("-")
-    packages = installable()
+    packages = list_installable()
     if flavour not in packages:
         hint = f"Steelyard can install {' and '.join(packages)}, also in a certain version, such as mpich-4.3.2."
         if flavour in flavours():
@@ -195,7 +195,7 @@ def _run(command: list[str], show: Callable[[str], None]) -> tuple[int, str]:
         raise
 
 
-def _asked(folder: Path) -> Tool:
+def _find_mpi(folder: Path) -> Tool:
     """The MPI of an environment. MachineFailed where its wrapper does not compile, as without a compiler."""
     wrapper = folder / "bin" / "mpicxx"
     with contextlib.suppress(NoAnswer):

@@ -37,7 +37,7 @@ class Object:
     def key(self) -> str:
         """Hash of the compiler, its flags, the MPI, the source and all our headers that it includes."""
         digest = hashlib.sha256(_surroundings(self.toolchain, self.mpi).encode())
-        for path in sorted(included(self.source)):
+        for path in sorted(find_headers(self.source)):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
         return digest.hexdigest()[:20]
 
@@ -50,7 +50,7 @@ class Object:
     def effort(self) -> float:
         """Relative time of compilation: the standard headers plus our own text."""
         # Bytes; with GCC 12 the standard headers and the harness's own take as long as some 20 kB of kernels.
-        paths = (path for path in included(self.source) if path.parent != NATIVE or self.source.parent == NATIVE)
+        paths = (path for path in find_headers(self.source) if path.parent != NATIVE or self.source.parent == NATIVE)
         return 20_000.0 + sum(path.stat().st_size for path in paths)
 
 
@@ -81,9 +81,9 @@ class Program:
 
     def _list_shared_objects(self) -> Iterator[Object]:
         """The parts of included headers that are compiled once for all programs: x.once.cpp beside x.h. They are not timed."""
-        for path in sorted(header.with_suffix(".once.cpp") for header in included(self.source)):
+        for path in sorted(header.with_suffix(".once.cpp") for header in find_headers(self.source)):
             if path.is_file():
-                mpi = self.mpi if NATIVE / "ranks.h" in included(path) else None
+                mpi = self.mpi if NATIVE / "ranks.h" in find_headers(path) else None
                 yield Object(path.stem, path, _without_loops(self.toolchain), mpi)
 
     @property
@@ -114,7 +114,7 @@ class Program:
         return (*LIBRARIES, "-loshmem") if self.name.endswith(".shmem") else LIBRARIES
 
 
-def preloaded(name: str, source: Path, toolchain: Toolchain, mpi: Tool) -> Program:
+def make_preloaded(name: str, source: Path, toolchain: Toolchain, mpi: Tool) -> Program:
     """Returns a library that is loaded into other programs before their MPI."""
     flags = f"{toolchain.flags} {PRELOADED}"
     return Program(name=name, source=source, toolchain=replace(toolchain, flags=flags), mpi=mpi, alone=True)
@@ -157,7 +157,7 @@ def _without_loops(toolchain: Toolchain) -> Toolchain:
     return replace(toolchain, flags=f"{toolchain.flags.replace('-O3', '-O1')}{exact}")
 
 
-def included(source: Path) -> set[Path]:
+def find_headers(source: Path) -> set[Path]:
     """The source and all headers of ours that it includes, directly or through others."""
     files: set[Path] = set()
     left = [source]

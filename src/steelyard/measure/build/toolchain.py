@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.measure.build import named_compiler
-from steelyard.measure.build.mpi_environments import installable
+from steelyard.measure.build.mpi_environments import list_installable
 from steelyard.measure.machine.tools import MASKS, ask_mpi, has_header, mpi_environments
 from steelyard.measure.mpi import HOW_TO_INSTALL, flavours
 from steelyard.model import Machine, Tool, Toolchain
@@ -155,13 +155,13 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
             return mpi
     path = find_program(os.path.expanduser(text))
     if path:
-        return _asked_mpi(text, os.path.abspath(path))
+        return _find_mpi(text, os.path.abspath(path))
     if "/" in text:
         why = "cannot be executed, because its mode does not allow this" if is_file(Path(text)) else "does not exist"
         raise UsageError(f"'{text}' (given by --mpi) {why}. Give the path of an MPI's C++ compiler wrapper (mpicxx).")
     if overwritten := _warn_overwritten(text):
         raise UsageError(overwritten)
-    how = f"Do: steelyard mpi install {text}" if text.partition("-")[0] in installable() else f"{HOW_TO_INSTALL}"
+    how = f"Do: steelyard mpi install {text}" if text.partition("-")[0] in list_installable() else f"{HOW_TO_INSTALL}"
     raise UsageError(
         f"There is no MPI '{text}' on this machine (given by --mpi). {nearest(text, [mpi_name(m) for m in machine.mpis])} "
         f"{how}, or give the path of an mpicxx with --mpi."
@@ -181,7 +181,7 @@ def _warn_overwritten(text: str) -> str:
     )
 
 
-def _asked_mpi(text: str, path: str) -> Tool:
+def _find_mpi(text: str, path: str) -> Tool:
     try:
         mpi = ask_mpi(path)
     except Hangs as problem:

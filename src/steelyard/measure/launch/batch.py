@@ -50,7 +50,7 @@ class BatchSystem:
 
 def system(name: str | None, around: Around = Around()) -> BatchSystem:
     """Returns the scheduler of that name, or else an installed one. UsageError for an unknown name."""
-    chosen, batch = scheduler.submitting(name)
+    chosen, batch = scheduler.find_batch_scheduler(name)
     return BatchSystem(chosen.name, chosen.title, batch, around)
 
 
@@ -84,7 +84,7 @@ def cancel(job: str, to: BatchSystem) -> None:
         raise ProgramFailed("Cancelling the job", shlex.join(words), done.returncode, done.stdout + done.stderr)
 
 
-def sentence(job: str, state: State, to: BatchSystem) -> str:
+def describe_state(job: str, state: State, to: BatchSystem) -> str:
     """'Slurm job 12 is pending (Resources)'."""
     if state.name in FINAL:
         return f"{to.title} job {job} {FINAL[state.name].format(scheduler=to.title)}"
@@ -110,7 +110,7 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
         if state and state.name in FINAL:
             return state
         if state and (state.name, state.reason, state.nodes) != (last.name, last.reason, last.nodes):
-            to.around.listener.changed(sentence(job, state, to))
+            to.around.listener.changed(describe_state(job, state, to))
             last, pause = state, PAUSES[0]
         if silent > PATIENCE and not state:
             raise MachineFailed(

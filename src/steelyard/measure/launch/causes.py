@@ -37,7 +37,7 @@ _STACK = re.compile(r"^\w+\(\d+\)\.*: (\S.*)$", re.MULTILINE)
 _SHOWN = 3  # variables that a sentence names
 
 
-def cause(output: str) -> str:
+def find_cause(output: str) -> str:
     """Returns the sentence in an output that names the cause; "" if none is recognised."""
     blocks = [block for block in _RULE.split(output)[1:] if block.strip() and not _FOLLOWS.search(block)]
     messages = [block for block in blocks if re.match(r"\s*[A-Za-z].*\w \w", block) and not _STACK.search(block)]
@@ -73,7 +73,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:_LONG]} …"
 
 
-def presets(output: str, environment: Mapping[str, str], started: bool) -> str:
+def name_presets(output: str, environment: Mapping[str, str], started: bool) -> str:
     """Returns a clause on the user's variables that may be the cause; "" if there are none.
 
     `environment` is the user's. If the ranks have `started`, only variables count that the output names.

@@ -23,7 +23,7 @@ _COUNT = re.compile(r"(?<![\w-])(?:slots|cpus?|count)\s*=\s*0*([1-9][0-9]*)(?!\S
 _WORD = re.compile(r"[A-Za-z_-]+\s*=\s*[^\s=]+(?!\S)")
 
 
-def listed(words: str) -> tuple[Host, ...]:
+def read_hosts(words: str) -> tuple[Host, ...]:
     """'a:4,n[01-02]:8,[fe80::1]:2' → four hosts, one slot where none is said; or the hosts in the file of that name.
 
     A line of a file is such a list. It may be a scheduler's nodefile (a host as often as it has slots), a hostfile of Open MPI

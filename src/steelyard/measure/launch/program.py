@@ -142,8 +142,8 @@ class Program:
         rest = remove_reports(output)
         killed = f"(killed by {signal.Signals(-code).name})" if code is not None and code < 0 else ""
         blame = explain(output, self._ranks, over_time=code is None)
-        why = "" if code is None else cause(rest)
-        preset = presets(rest, self._own, self._answered) if self._ranks and code is not None else ""
+        why = "" if code is None else find_cause(rest)
+        preset = name_presets(rest, self._own, self._answered) if self._ranks and code is not None else ""
         reasons = [words for words in (why, killed, blame) if words]
         if reasons and preset:  # the first line is what a finding repeats
             reasons[0] = f"{reasons[0].rstrip('.')}; {preset}"

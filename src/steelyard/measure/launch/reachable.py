@@ -39,7 +39,7 @@ def expect_reachable(hosts: Sequence[Host], launcher: str, words: Sequence[str])
     With further `words` for the launcher, with an agent of the user, and in an allocation of a scheduler, the hosts are reached
     in another way and are not checked.
     """
-    if launcher != "mpiexec" or words or any(os.environ.get(name) for name in AGENTS) or scheduler.inside():
+    if launcher != "mpiexec" or words or any(os.environ.get(name) for name in AGENTS) or scheduler.find_allocation():
         return
     if addresses := [host.name for host in hosts if is_address(host.name)]:
         raise UsageError(
@@ -65,7 +65,7 @@ def _troubles(names: Sequence[str]) -> Mapping[str, str]:
     """Returns the reason for each host that cannot be reached, by name. Does not wait for threads that get no answer."""
     answers: queue.Queue[tuple[str, str]] = queue.Queue()
     for name in names:
-        threading.Thread(target=lambda name=name: answers.put((name, trouble(name))), daemon=True).start()
+        threading.Thread(target=lambda name=name: answers.put((name, find_trouble(name))), daemon=True).start()
     left, troubles = dict.fromkeys(names, "did not answer within 2 s"), {}
     until = time.monotonic() + SECONDS + 0.5
     while left and (seconds := until - time.monotonic()) > 0:
@@ -79,7 +79,7 @@ def _troubles(names: Sequence[str]) -> Mapping[str, str]:
     return {name: reasons[name] for name in names if reasons[name]}
 
 
-def trouble(name: str) -> str:
+def find_trouble(name: str) -> str:
     """Returns why ssh cannot reach a host, as words that follow its name; "" if no reason is known."""
     settings = _ssh(name)
     if {"proxyjump", "proxycommand"} & settings.keys():

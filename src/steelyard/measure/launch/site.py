@@ -6,7 +6,7 @@ from dataclasses import replace
 from steelyard.errors import UsageError
 from steelyard.measure import build, mpi
 from steelyard.measure.launch import scheduler
-from steelyard.measure.launch.hosts import listed
+from steelyard.measure.launch.hosts import read_hosts
 from steelyard.measure.machine.tools import has_shmem
 from steelyard.measure.mpi import HOW_TO_INSTALL
 from steelyard.model import Benchmark, Host, Machine, Site, Source
@@ -14,14 +14,14 @@ from steelyard.system.starts import find_program
 
 
 def hosts(words: str | None) -> tuple[Host, ...]:
-    """The hosts that a user names, as `listed` reads them. None: those of a scheduler's allocation, () outside of one.
+    """The hosts that a user names, as `read_hosts` reads them. None: those of a scheduler's allocation, () outside of one.
 
     UsageError for what is no list of hosts.
     """
     if words is None:
-        within = scheduler.inside()
+        within = scheduler.find_allocation()
         return within[1].hosts if within and len(within[1].hosts) > 1 else ()
-    return listed(words)
+    return read_hosts(words)
 
 
 def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machine: Machine) -> Site:
@@ -36,12 +36,12 @@ def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machin
 
 def _default_launcher() -> str:
     """The launcher of a run that names none: within an allocation that of its scheduler, where it is there."""
-    within = scheduler.inside()
+    within = scheduler.find_allocation()
     launcher = within[0].launcher if within else None
     return launcher.name if launcher and find_program(launcher.name) else "mpiexec"
 
 
-def possible(chosen: Mapping[str, Benchmark], where: Site, asked: Sequence[str]) -> dict[str, Benchmark]:
+def select_possible(chosen: Mapping[str, Benchmark], where: Site, asked: Sequence[str]) -> dict[str, Benchmark]:
     """Returns the chosen benchmarks that can run here, with the programs that can be built.
 
     Without an MPI the parallel ones are left out, or refused if asked for.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import UsageError
-from steelyard.measure.telemetry.labels import line
+from steelyard.measure.telemetry.labels import to_line
 from steelyard.measure.telemetry.watched import Stretch
 from steelyard.system import keeper, signals
 from steelyard.system.starts import start_program
@@ -36,7 +36,7 @@ class Outcome:
     ended: bool = False
 
 
-def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = None, of_user: bool = True) -> Outcome:
+def run_watched(command: Sequence[str], environment: Mapping[str, str] | None = None, of_user: bool = True) -> Outcome:
     """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started.
 
     `of_user`: as in `starts.start_program`. Ctrl-C goes to the command, which ends as it likes. Another signal, or Ctrl-C twice,
@@ -52,7 +52,7 @@ def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = 
         end = max(time.time_ns(), begin + 1)  # the clock may have been set back
     phases = tuple(_phases(marks, end))
     return Outcome(
-        code if code >= 0 else 128 - code, Stretch(line(command[0]), begin, end), phases, bool(signals.arrived())
+        code if code >= 0 else 128 - code, Stretch(to_line(command[0]), begin, end), phases, bool(signals.arrived())
     )
 
 
@@ -113,7 +113,7 @@ def _listen(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
                 *lines, rest = (rest + arrived).split(b"\n")
                 rest = rest[:LONGEST_MARK]
                 marks += [
-                    (now, line(text.decode(errors="replace")).strip()) for text in lines[: MOST_MARKS - len(marks)]
+                    (now, to_line(text.decode(errors="replace")).strip()) for text in lines[: MOST_MARKS - len(marks)]
                 ]
         elif ended in ready:
             until = time.monotonic() + LAST

@@ -11,7 +11,7 @@ from steelyard.measure.machine.core_kinds import read_core_kinds
 from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.measure.machine.devices import find_devices
 from steelyard.measure.machine.emulation import EMULATION, describe_emulation
-from steelyard.measure.machine.files import KernelFiles, kibibytes
+from steelyard.measure.machine.files import KernelFiles, parse_kibibytes
 from steelyard.measure.machine.hwloc import ask_lstopo, read_hwloc
 from steelyard.measure.machine.libraries import find_libraries
 from steelyard.measure.machine.limits import explain_absent, limits
@@ -127,7 +127,7 @@ def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple
 def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, int, list[str]]:
     """Returns (bytes that may be used, bytes that are free now, notes)."""
     meminfo = files.pairs("/proc/meminfo")
-    installed = kibibytes(meminfo.get("MemTotal"))
+    installed = parse_kibibytes(meminfo.get("MemTotal"))
     if installed is None and files.live:
         installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if installed is None:
@@ -138,8 +138,8 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
     others = [node for node in topology.nodes if node.memory and node not in main]
     installed = max(0, installed - sum(node.memory for node in others))
     # Kernels before 3.14 have no MemAvailable: free memory and caches are nearly the same.
-    parts = [kibibytes(meminfo.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
-    available = kibibytes(meminfo.get("MemAvailable")) or sum(parts)
+    parts = [parse_kibibytes(meminfo.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
+    available = parse_kibibytes(meminfo.get("MemAvailable")) or sum(parts)
     available = max(0, available - free_memory(files, others))
     bounds = [installed, allowance.memory_limit, allowed_memory(files, topology.nodes, allowance.nodes)]
     memory = min(bound for bound in bounds if bound is not None)

@@ -127,7 +127,7 @@ def natural(text: str | None) -> int | None:
     return int(stripped) if stripped.isascii() and stripped.isdecimal() and len(stripped) <= 20 else None
 
 
-def kibibytes(value: str | None) -> int | None:
+def parse_kibibytes(value: str | None) -> int | None:
     """Converts '4678212 kB', the kernel's notation of kibibytes, to bytes; None for anything else."""
     number = natural((value or "").removesuffix("kB"))
     return number * 1024 if number is not None and (value or "").endswith("kB") else None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from steelyard.measure.machine.cpulist import readable_cpu_list, readable_cpu_mask
-from steelyard.measure.machine.files import KernelFiles, kibibytes, natural
+from steelyard.measure.machine.files import KernelFiles, natural, parse_kibibytes
 from steelyard.model import NumaNode
 
 _NODE = "/sys/devices/system/node"
@@ -34,7 +34,7 @@ def read_nodes(
     `near` is the kind of the memory beside processors: HBM where the machine has nothing else.
     """
     numbers = [int(name[4:]) for name in files.names(_NODE) if name.startswith("node") and name[4:].isdecimal()]
-    installed = kibibytes(files.pairs("/proc/meminfo").get("MemTotal"))
+    installed = parse_kibibytes(files.pairs("/proc/meminfo").get("MemTotal"))
     if len(numbers) <= 1:
         if not online and installed is None:
             return (), ()
@@ -113,7 +113,7 @@ def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
     for line in (files.text(f"{_NODE}/node{number}/meminfo") or "").splitlines():
         key, _, value = line.partition(":")
         if key.split()[-1:] == [wanted]:
-            return kibibytes(value)
+            return parse_kibibytes(value)
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from steelyard.measure.machine.containers import read_container
 from steelyard.measure.machine.emulation import read_emulation
-from steelyard.measure.machine.files import KernelFiles, kibibytes
+from steelyard.measure.machine.files import KernelFiles, parse_kibibytes
 from steelyard.measure.machine.frequency import read_frequencies
 from steelyard.model import Setting
 from steelyard.model.proofs import WSL
@@ -190,7 +190,7 @@ def _read_hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
 def _read_swap(files: KernelFiles) -> list[Setting]:
     source = "/proc/meminfo"
     memory = files.pairs(source)
-    total, free = kibibytes(memory.get("SwapTotal")), kibibytes(memory.get("SwapFree"))
+    total, free = parse_kibibytes(memory.get("SwapTotal")), parse_kibibytes(memory.get("SwapFree"))
     if total is None or free is None:
         reason = f"{source} does not state it"
         return [Setting("swap", None, source, reason), Setting("swap_used", None, source, reason)]

@@ -173,7 +173,7 @@ def ask_mpi(wrapper: str, notes: list[str] | None = None) -> Tool | None:
     all_flavours = mpi.flavours().values()
     # An MPI that does not know another one's question passes it to the compiler.
     for question in dict.fromkeys(flavour.question for flavour in all_flavours):
-        done = _asked([wrapper, question])
+        done = _ask_program([wrapper, question])
         for flavour in all_flavours:
             if flavour.question == question and (match := search(done, flavour.answer)):
                 _add_remarks(notes, done)
@@ -196,7 +196,7 @@ def has_header(wrapper: str, header: str) -> bool:
         return False
 
 
-def _asked(command: list[str]) -> Answer:
+def _ask_program(command: list[str]) -> Answer:
     """Returns the answer of a program; "" if it cannot be started. Hangs."""
     try:
         return ask(command, environment={**os.environ, "LC_ALL": "C"})
@@ -212,7 +212,7 @@ def mpi_flags(tool: Tool) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     Only those that say where headers and libraries are: a wrapper's own optimisation must not be measured.
     """
-    answers = (_asked([tool.path, word]) for word in mpi.of(tool).shows)
+    answers = (_ask_program([tool.path, word]) for word in mpi.of(tool).shows)
     shown = [search(answer, r"(^|\s)(-[ILl]|-Wl,|\S+\.(a|so)\b)") for answer in answers]
     words = (word for line in shown if line for word in shlex.split(line.string))
     compiling: list[str] = []

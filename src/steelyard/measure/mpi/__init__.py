@@ -140,7 +140,7 @@ def of(mpi: Tool) -> Flavour:
     return flavour
 
 
-def labelled(label: str) -> Flavour | None:
+def find_by_label(label: str) -> Flavour | None:
     """Returns the flavour of the name in a record, "mpich-5.0.2"; None where nothing is known of it."""
     return flavours().get(label.rpartition("-")[0])
 

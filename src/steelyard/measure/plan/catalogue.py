@@ -17,7 +17,7 @@ from steelyard.system.files import is_folder
 
 def listed(paths: Iterable[Path] = ()) -> list[texts.Listed]:
     """Returns the benchmarks that `find` returns, with the same errors. Reads the texts of Steelyard's own without importing."""
-    entries = texts.own()
+    entries = texts.list_own()
     for name, b in _load_outside(paths).items():
         new = texts.Listed(name, b.title, b.summary, tuple(s.path for s in b.sources))
         _expect_one(name, (entries.get(name) or new).programs, new.programs)

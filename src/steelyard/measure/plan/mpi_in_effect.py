@@ -7,7 +7,7 @@ from steelyard.model import Machine, Parameters, Run, Setting, Site
 
 def list_of_case(machine: Machine, site: Site, parameters: Parameters) -> tuple[Setting, ...]:
     """Returns the settings that steer the MPI of a case; () without ranks, or if they were not recorded."""
-    flavour = mpi.labelled(str(parameters.get("mpi", "")))
+    flavour = mpi.find_by_label(str(parameters.get("mpi", "")))
     if flavour is None:
         return ()
     variant = variants.find(site.variants, parameters)

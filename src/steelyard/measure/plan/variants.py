@@ -151,7 +151,7 @@ def _changes(variant: Variant, source: Source, parameters: Parameters) -> bool:
     transport = str(parameters.get("transport", "default"))
     if not source.parallel or transport == "default":
         return True
-    flavour = mpi.labelled(str(parameters.get("mpi", "")))
+    flavour = mpi.find_by_label(str(parameters.get("mpi", "")))
     switched = next((v for name, v in flavour.transports.items() if name == transport), {}) if flavour else {}
     # An option may undo the variables of the transport, which then would not be the one that the record names.
     return not variant.options and not set(variant.environment) & set(switched)

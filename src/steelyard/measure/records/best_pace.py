@@ -23,7 +23,7 @@ from steelyard.model.devices import on_device
 from steelyard.model.observed import Kind
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.measures import MEASURES, Measure
-from steelyard.statistics.validity.pace import UNBOUNDED, Bounds, is_cached, readings_of, typicals
+from steelyard.statistics.validity.pace import UNBOUNDED, Bounds, find_typicals, is_cached, readings_of
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # only the latest of each key, since firmware, cooling and hosts change
 FORMAT = 2  # of the file, and the rule behind it; the first kept the third best median, which grows with the number of readings
@@ -60,7 +60,7 @@ class Best:
         """Adds the readings beside a record and returns their medians; {} if threads shared processors by turns."""
         if record.surroundings.oversubscribed:
             return {}
-        (case, hosts), read = self._identify_case(record), typicals(record)
+        (case, hosts), read = self._identify_case(record), find_typicals(record)
         self._read[record.launch, record.case, record.attempt] = (case, hosts), read
         for kind, key in _list_keys(case).items():
             usual = MEASURES[kind].of_slowest(1.0, hosts)

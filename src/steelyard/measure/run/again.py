@@ -13,7 +13,7 @@ from pathlib import Path
 
 from steelyard.errors import UsageError
 from steelyard.measure import build
-from steelyard.measure.build.flags import unsafe
+from steelyard.measure.build.flags import list_unsafe
 from steelyard.measure.launch import scheduler
 from steelyard.measure.launch.hosts import HOST
 from steelyard.measure.machine.tools import ask_mpi
@@ -70,7 +70,7 @@ def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
         raise _refuse_missing_compiler(run, missing[0], toolchains, trusted)
     for name in names:
         flags = toolchains[name].flags
-        if (bad := unsafe(flags)) and not (trusted or remembered.used("flags", flags)):
+        if (bad := list_unsafe(flags)) and not (trusted or remembered.used("flags", flags)):
             raise _refuse_program(run, f"the compiler flag '{bad[0]}'")
         earlier = run.toolchains.get(name)
         if earlier and earlier.flags != flags:

@@ -14,7 +14,7 @@ from steelyard.measure.telemetry.coverage import Coverage, choose, missing
 from steelyard.measure.telemetry.energy import seconds_for
 from steelyard.measure.telemetry.sampler import Sampler
 from steelyard.measure.telemetry.sensors import Device
-from steelyard.measure.telemetry.watched import not_idle
+from steelyard.measure.telemetry.watched import name_load
 from steelyard.model import Case, Machine, Plan, Sampling
 
 PERIOD = 0.1  # default seconds between two readings
@@ -78,7 +78,7 @@ def asked(power: bool | None, words: Sequence[str], period: float, screen: Scree
     """
     if power is False:
         return None
-    named = [sensors.opened(word) for word in words]
+    named = [sensors.open_device(word) for word in words]
     for sentence in (note for device in named for note in device.notes):
         screen.warn(sentence)
     devices_here = sensors.find(light=not power)
@@ -115,7 +115,7 @@ def recorded(sensing: Sensing | None, folder: Path, screen: Screen, afresh: bool
                 with screen.working("Reading the sensors of the idle machine"):
                     busy = measure_load(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
                 kept.idle(begin, time.time_ns(), busy.cores if busy else None)
-                if doubt := not_idle(busy):
+                if doubt := name_load(busy):
                     screen.warn(doubt)
             yield
     finally:

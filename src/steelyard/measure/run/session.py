@@ -14,7 +14,7 @@ from typing import Any
 from steelyard import __version__, doors
 from steelyard.errors import UsageError
 from steelyard.measure import records
-from steelyard.measure.build.flags import unsafe
+from steelyard.measure.build.flags import list_unsafe
 from steelyard.measure.launch import scheduler
 from steelyard.measure.launch.host_networks import describe_hosts
 from steelyard.measure.launch.reachable import expect_reachable
@@ -68,7 +68,7 @@ def start(
         plan, here, again = setup.plan(replace(request, effort=effort), here)
         for warning in (text for text in again if text not in warnings):
             screen.warn(warning)
-    best, within = best_pace.load(here.machine), scheduler.inside()
+    best, within = best_pace.load(here.machine), scheduler.find_allocation()
     about = {
         **about_setup(here, [str(p.resolve()) for p in request.paths], request.budget),
         "shown": to_plain(best),
@@ -106,7 +106,7 @@ def _list_start_words(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
     """Returns the words of this command that can start any program; a resumed run may use them again."""
     return {
         "compiler": [t.compiler for t in here.toolchains.values()],
-        "flags": [t.flags for t in here.toolchains.values() if unsafe(t.flags)],
+        "flags": [t.flags for t in here.toolchains.values() if list_unsafe(t.flags)],
         "mpi": [mpi.path for mpi in here.site.mpis.values()],
         "launcher": [shlex.join(here.site.extra)] if here.site.extra else [],
         "variant": [spell(variant) for variant in here.site.variants],

@@ -126,7 +126,7 @@ def resolve(request: Request) -> Setup:
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]
     _expect_distinct(toolchains)
     chosen = catalogue.choose(catalogue.find(request.paths), request.only)
-    able = site.possible(chosen, where, request.only)
+    able = site.select_possible(chosen, where, request.only)
     return Setup(here, {t.name: t for t in toolchains}, where, able)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.measure.machine.hostlist import short_name
-from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sampler import select_summed
 from steelyard.model import Device, Machine, Parameters
 from steelyard.model.devices import find_device, on_device
 from steelyard.model.scope import ACCELERATOR, HOST, MEMORY, MODULE, NODE, PLATFORM, PROCESSORS, SEVERAL, Parts
@@ -57,7 +57,7 @@ class Coverage:
 
 def best_of_parts(sensors: Iterable[Sensor]) -> list[Sensor]:
     """Returns the best sensor for each part, in the given order: a part that two sources measure is listed once."""
-    usable = added_up(list(sensors))
+    usable = select_summed(list(sensors))
     groups: dict[tuple[str, str], list[Sensor]] = {}
     for sensor in usable:
         scope = _scope(sensor)

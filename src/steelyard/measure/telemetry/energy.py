@@ -250,7 +250,7 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
     )
 
 
-def reached(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | None:
+def measure_reached(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | None:
     """Returns the energy of the part of that time that the readings reach. `missing` is the share of all of it without readings.
 
     None if the readings reach no part of it, or cover less than half of that part.

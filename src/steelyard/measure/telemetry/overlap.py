@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from steelyard.measure.telemetry import coverage
 from steelyard.measure.telemetry.energy import NANO, SURE, Course, Overlap, energy
-from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sampler import select_summed
 from steelyard.model.sensor import Sensor, Values
 from steelyard.model.words import joined
 
@@ -67,13 +67,13 @@ class _Table:
         return tolerance, 4 * skew + 1.25 * step + 4e-9 * np.abs(self.watts[places[0]])
 
 
-def resolved(courses: Mapping[str, Course]) -> dict[str, Course]:
+def resolve(courses: Mapping[str, Course]) -> dict[str, Course]:
     """Returns the courses with `overlap` if the readings show that another sensor contains one, and `part_of` if it is sure."""
     courses = _free_parts(courses, _list_contents)
     result = dict(courses)
     keys = {course.sensor.name: key for key, course in courses.items()}
     sources: dict[str, list[str]] = {}
-    for sensor in added_up([course.sensor for course in courses.values()]):
+    for sensor in select_summed([course.sensor for course in courses.values()]):
         if not sensor.modelled:
             sources.setdefault(sensor.source, []).append(sensor.name)
     for names in sources.values():
@@ -91,7 +91,7 @@ def _free_parts(courses: Mapping[str, Course], contents: Contents) -> dict[str, 
     certain = [course.sensor for course in courses.values() if not course.overlap or course.overlap.sure]
     for holders, parts in sorted(contents(certain), key=lambda pair: len(pair[1])):
         held, wholes = [result[name] for name in parts], [result[name] for name in holders]
-        if (still := _stands_still(held, wholes)) or _are_more_than(held, wholes):
+        if (still := _is_stuck(held, wholes)) or _are_more_than(held, wholes):
             _free(result, holders, parts, still)
     return {key: result[course.sensor.name] for key, course in courses.items()}
 
@@ -124,7 +124,7 @@ def _list_contents(sensors: Sequence[Sensor]) -> Iterator[tuple[list[str], list[
 
 def _list_contents_of_node(sensors: Sequence[Sensor]) -> Iterator[tuple[list[str], list[str]]]:
     """Yields the meters of a node by one source, and the separate parts that other sensors measure."""
-    for members in coverage.group_by_host(s for s in added_up(sensors) if not s.modelled).values():
+    for members in coverage.group_by_host(s for s in select_summed(sensors) if not s.modelled).values():
         chosen = coverage.choose(s for s in members if s.scope not in ("node", "host"))
         nodes: dict[str, list[str]] = {}
         for sensor in members:
@@ -146,7 +146,7 @@ def _are_more_than(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
     return all(spent[0] + spent[1]) and low > (1 + MISSED) * high
 
 
-def _stands_still(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
+def _is_stuck(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
     """Returns whether a power has the same value in all readings, while that of its parts changes by more than it could hide."""
     begin, end = _find_common_time((*parts, *wholes))
     slowest = max(max(c.sensor.update, c.sensor.window) for c in wholes)
@@ -164,7 +164,7 @@ def _is_constant(course: Course) -> bool:
     return course.sensor.quantity == "power" and len(watts) >= ENOUGH and np.ptp(watts) <= CONSTANT * watts.mean()
 
 
-def thinned(of: Course) -> Course:
+def thin_out(of: Course) -> Course:
     """Returns the course with fewer knots: groups of neighbours from all of its time. It saves memory for many courses."""
     if len(of.at) <= RUNS * RUN:
         return of
@@ -295,7 +295,7 @@ def _find_overlaps(table: _Table) -> dict[str, Overlap]:
     for one, other in combinations(range(len(names)), 2):
         near = abs(mean[one] - mean[other]) <= 2 * ROUGH * mean[one]
         if near and names[one] not in overlaps and names[other] not in overlaps:
-            sure = _alike(table, one, (other,), _are_numbered(names[one], names[other]))
+            sure = _is_sum(table, one, (other,), _are_numbered(names[one], names[other]))
             if sure is not None:
                 overlaps[names[other]] = Overlap(names[one], True, sure)
     separate = [place for place, name in enumerate(names) if name not in overlaps or not overlaps[name].sure]
@@ -308,7 +308,7 @@ def _are_numbered(one: str, other: str) -> bool:
     return _NUMBERED.sub(r"\1#", one) == _NUMBERED.sub(r"\1#", other)
 
 
-def _alike(table: _Table, whole: int, parts: Sequence[int], numbered: bool = False, tried: float = 1.0) -> bool | None:
+def _is_sum(table: _Table, whole: int, parts: Sequence[int], numbered: bool = False, tried: float = 1.0) -> bool | None:
     """Returns whether the sum of the parts is surely the whole; None if it is not, or without evidence. `tried`: sums."""
     power, others = table.watts[whole], table.watts[[*parts]].sum(axis=0)
     tolerance, change = table.tolerance((whole, *parts))
@@ -347,7 +347,7 @@ def _list_sums(table: _Table, places: Sequence[int]) -> Iterator[tuple[int, tupl
         fits = [
             (float(np.abs(table.watts[whole] - table.watts[[*parts]].sum(axis=0)).mean()), parts, sure)
             for parts in _list_candidates(smaller, mean, float(mean[whole]))
-            if (sure := _alike(table, whole, parts, tried=max(tried, 1.0))) is not None
+            if (sure := _is_sum(table, whole, parts, tried=max(tried, 1.0))) is not None
         ]
         if fits:
             _, parts, sure = min(fits, key=lambda fit: (not fit[2], fit[0]))

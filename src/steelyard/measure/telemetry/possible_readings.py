@@ -36,7 +36,7 @@ def find_possible(trace: Trace, several: bool = False) -> Mask:
     if find_wrong_power(trace, several) is not None:
         return np.zeros(len(usable), dtype=bool)
     if trace.sensor.quantity == "energy":
-        usable[usable] = ~_slipped(trace.value[usable])
+        usable[usable] = ~_find_slips(trace.value[usable])
     if trace.sensor.quantity != "power" or trace.sensor.scope in ("", "enclosure"):
         return usable
     usable &= (trace.value >= 0) & (trace.value < ONES)
@@ -84,7 +84,7 @@ def _list_powers(seconds: Values, count: Values) -> Values:
     return np.asarray(np.diff(np.interp(edges, seconds, joules)) / np.diff(edges))
 
 
-def _slipped(count: Values) -> Mask:
+def _find_slips(count: Values) -> Mask:
     """Returns which readings of a counter lie far outside of their neighbours, though it counted on: 0, -1, 64 bits of ones."""
     if len(count) < 3:
         return np.zeros(len(count), dtype=bool)

@@ -111,7 +111,7 @@ class Sampler:
             self._due[number] = ended + (ended - began) / SHARE
 
 
-def added_up(sensors: Sequence[Sensor]) -> list[Sensor]:
+def select_summed(sensors: Sequence[Sensor]) -> list[Sensor]:
     """Returns the sensors of energy and power that may be added: no sensor that another one of its source contains, and no
     modelled one beside measured ones."""
     usable = [s for s in sensors if s.quantity in ("energy", "power")]

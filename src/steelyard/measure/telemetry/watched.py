@@ -11,7 +11,7 @@ from steelyard.measure.telemetry import overlap
 from steelyard.measure.telemetry.coverage import Coverage, by_source, choose
 from steelyard.measure.telemetry.energy import Course, Energy, course, energy
 from steelyard.measure.telemetry.possible_readings import find_possible, find_wrong_power
-from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sampler import select_summed
 from steelyard.model.account import Account
 from steelyard.model.scope import Parts
 from steelyard.model.sensor import Power, Scope, Sensor, Trace
@@ -62,7 +62,7 @@ def courses(traces: Mapping[str, Trace]) -> dict[str, Course]:
     made = {name: whole for name, trace in traces.items() if (whole := course(trace, name in nodes))}
     unread = {node for name, node in nodes.items() if name not in made}
     fed = {node for name, node in nodes.items() if name in made and made[name].joules[-1] > 0}
-    return overlap.resolved({n: c for n, c in made.items() if n not in nodes or nodes[n] in fed - unread})
+    return overlap.resolve({n: c for n, c in made.items() if n not in nodes or nodes[n] in fed - unread})
 
 
 def supplies(traces: Mapping[str, Trace]) -> dict[str, tuple[str, str]]:
@@ -95,15 +95,15 @@ def describe_impossible(traces: Mapping[str, Trace]) -> list[str]:
     return sentences
 
 
-def modelled(traces: Mapping[str, Trace]) -> bool:
+def is_modelled(traces: Mapping[str, Trace]) -> bool:
     """Returns whether the energy comes only from a model of the load, because nothing was measured."""
     resolved = courses(traces)
     return bool(resolved) and all(item.sensor.modelled for item in resolved.values())
 
 
-def basis(power: Power | None) -> str:
+def name_basis(power: Power | None) -> str:
     """Returns the beginning of a sentence on energy that rests on a model; '' if it was measured."""
-    return "The power is modelled, not measured. " if power and modelled(power.traces) else ""
+    return "The power is modelled, not measured. " if power and is_modelled(power.traces) else ""
 
 
 def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost:
@@ -120,7 +120,7 @@ def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost
     return Cost(
         stretch=stretch,
         parts=parts,
-        claims=totals(added_up(sensors), parts, unsure),
+        claims=totals(select_summed(sensors), parts, unsure),
         totals={name: used for name, used in spent.items() if used},
         scopes={name: chosen.scope for name, chosen in sources.items()},
         whole=spent.get(choose(sensors).source),
@@ -163,7 +163,7 @@ def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
     )  # fmt: skip
 
 
-def not_idle(load: Account | None) -> str:
+def name_load(load: Account | None) -> str:
     """That others kept so many processors busy while the idle power was taken; "" where that is few enough, or not known."""
     if load is None or load.share <= QUIET:
         return ""
@@ -194,7 +194,7 @@ def disagreements(sensors: Sequence[Sensor], claims: Mapping[str, Energy]) -> li
     compared = []
     longest = max((spent.seconds for spent in claims.values()), default=0.0)
     for source, spent in claims.items():
-        usable = [sensor for sensor in added_up(sensors) if sensor.source == source]
+        usable = [sensor for sensor in select_summed(sensors) if sensor.source == source]
         scopes, error = {sensor.scope for sensor in usable}, max(sensor.error or 0.0 for sensor in usable)
         if len(scopes) == 1 and spent.joules > 0 and spent.seconds > (1 - ALIKE) * longest:
             low, high = spent.low * (1 - error), spent.high * (1 + error)

@@ -43,13 +43,13 @@ def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
 
 
 def _compare_node(store: "Store", part: Part) -> "list[tuple[str, str, Offset | None]]":
-    from steelyard.power.clocks import offset
+    from steelyard.power.clocks import estimate_offset
 
     comparable = part.with_power()
     if len(comparable.sensors) < 2:
         return []
     (first, reference), *others = comparable.traces(store, margin=0)
-    return [(first.name, sensor.name, offset(reference, trace)) for sensor, trace in others]
+    return [(first.name, sensor.name, estimate_offset(reference, trace)) for sensor, trace in others]
 
 
 def _list_numbers(offset: "Offset | None") -> tuple[float | None, ...]:

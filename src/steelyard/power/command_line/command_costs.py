@@ -13,7 +13,7 @@ from steelyard.measure.launch.watch import Outcome
 from steelyard.measure.telemetry import overlap, watched
 from steelyard.measure.telemetry.energy import Energy
 from steelyard.measure.telemetry.sampler import Sampler
-from steelyard.measure.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements, not_idle
+from steelyard.measure.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements, name_load
 from steelyard.model.account import Account
 from steelyard.model.scope import words
 from steelyard.model.sensor import Trace
@@ -88,7 +88,7 @@ def print_costs(costs: Found, as_json: bool) -> None:
         console.print(escape(f"{source} covers: {words(whole.scopes[source])}."))
     for sentence in costs.disagreements:
         console.print(escape(sentence))
-    if doubt := not_idle(costs.busy):
+    if doubt := name_load(costs.busy):
         console.print(escape(doubt))
     for name, times in costs.failures.items():
         console.print(f"{escape(name)} could not be read {times} times.")
@@ -122,8 +122,8 @@ def _list_rows(costs: Found) -> Iterator[tuple[str, ...]]:
 def _to_plain(costs: Found) -> dict[str, Any]:
     busy = costs.busy
     return {
-        "stretches": [_plain_cost(part, costs.idle) for part in costs.stretches],
-        "idle": {**_plain_cost(costs.idle, None), "busy_cores": busy and busy.cores, "doubt": not_idle(busy)}
+        "stretches": [_cost_to_plain(part, costs.idle) for part in costs.stretches],
+        "idle": {**_cost_to_plain(costs.idle, None), "busy_cores": busy and busy.cores, "doubt": name_load(busy)}
         if costs.idle
         else None,
         "reading_processor_seconds": costs.reading,
@@ -132,20 +132,20 @@ def _to_plain(costs: Found) -> dict[str, Any]:
     }
 
 
-def _plain_cost(part: Cost, idle: Cost | None) -> dict[str, Any]:
+def _cost_to_plain(part: Cost, idle: Cost | None) -> dict[str, Any]:
     return {
         "name": part.stretch.name,
         "begin": part.stretch.begin,
         "end": part.stretch.end,
         "totals": {
-            s: {"scope": list(part.scopes[s]), **_plain_energy(e, idle.totals.get(s) if idle else None)}
+            s: {"scope": list(part.scopes[s]), **_energy_to_plain(e, idle.totals.get(s) if idle else None)}
             for s, e in part.totals.items()
         },
-        "sensors": {s: _plain_energy(e, idle.parts.get(s) if idle else None) for s, e in part.parts.items()},
+        "sensors": {s: _energy_to_plain(e, idle.parts.get(s) if idle else None) for s, e in part.parts.items()},
     }
 
 
-def _plain_energy(spent: Energy, idle: Energy | None) -> dict[str, Any]:
+def _energy_to_plain(spent: Energy, idle: Energy | None) -> dict[str, Any]:
     beyond = above(spent, idle) if idle else None
     return {
         "joules": spent.joules,

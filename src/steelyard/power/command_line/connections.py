@@ -79,7 +79,7 @@ StorePlaceOrNone = Annotated[
 ]
 
 
-def broker(
+def read_broker(
     place: str,
     user: str,
     password_file: Path | None,
@@ -106,7 +106,7 @@ def broker(
     return Broker(host.strip("[]"), number, user, password, ca, certificate, key, insecure)
 
 
-def topics(prefix: str, levels: int = 2, foreign: Sequence[str] = ()) -> "Topics":
+def read_topics(prefix: str, levels: int = 2, foreign: Sequence[str] = ()) -> "Topics":
     """Returns the topics. UsageError for a prefix that no topic can have, and for an invalid filter of `foreign` ones."""
     from steelyard.power.message import is_name
     from steelyard.power.topics import Topics, is_filter
@@ -127,16 +127,16 @@ def topics(prefix: str, levels: int = 2, foreign: Sequence[str] = ()) -> "Topics
 @contextlib.contextmanager
 def open_store(place: str) -> "Iterator[Store]":
     """Opens a store that exists, prints its notes, and closes it. UsageError if there is none."""
-    from steelyard.power.stores import opened
+    from steelyard.power.stores import open_store
 
-    with contextlib.closing(opened(place)) as store:
+    with contextlib.closing(open_store(place)) as store:
         for note in store.notes:
             say(note)
         yield store
 
 
 @contextlib.contextmanager
-def until_ended(trouble: Callable[[], str] = str, note: Callable[[], str] = str) -> Iterator[None]:
+def run_until_signal(trouble: Callable[[], str] = str, note: Callable[[], str] = str) -> Iterator[None]:
     """Lets a signal end the body, the usual way to stop it, and goes on.
 
     Meanwhile, it prints each new `trouble`, each new `note`, and that somebody set the clock.
@@ -151,7 +151,7 @@ def until_ended(trouble: Callable[[], str] = str, note: Callable[[], str] = str)
 
 
 @contextlib.contextmanager
-def between_lines() -> Iterator[Callable[[float], bool]]:
+def interrupt_waits() -> Iterator[Callable[[float], bool]]:
     """Gives a function that waits some seconds and returns whether a signal came. Signals do not interrupt printing.
 
     An exception within a write would leave it unknown whether the bytes were written, and they would be written twice.

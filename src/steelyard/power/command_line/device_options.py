@@ -8,7 +8,7 @@ def open_devices(words: list[str] | None) -> list[Device]:
     """Opens all devices of this machine and those that the user names. Prints why others cannot be read."""
     from steelyard.measure.telemetry import sensors
 
-    named = [sensors.opened(word) for word in words or []]
+    named = [sensors.open_device(word) for word in words or []]
     readable = sensors.find()
     for sentence in (*readable.refused, *(note for device in named for note in device.notes)):
         say(sentence)

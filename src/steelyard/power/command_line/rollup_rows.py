@@ -50,7 +50,7 @@ def read_level(text: str) -> int:
 
 def read_rollups(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
     """Yields the rollups of each sensor: every whole second (minute, hour) that the period touches, once."""
-    from steelyard.power.rollup import joined
+    from steelyard.power.rollup import join_rollups
 
     width = seconds * SECOND
     for sensor in part.sensors:
@@ -60,7 +60,7 @@ def read_rollups(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
             done = max(done, -(-stretch.end // width) * width)
             if start < done:
                 pieces.append(store.rollup([(part.node, sensor.name)], seconds, start, done))
-        yield Rolled(f"{part.node}/{sensor.name}", sensor, joined(pieces, seconds))
+        yield Rolled(f"{part.node}/{sensor.name}", sensor, join_rollups(pieces, seconds))
 
 
 def list_rows(rollup: Rolled) -> Iterator[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.sensor_selection import Part
 from steelyard.power.command_line.store_tables import FIGURES, SHOWN, add_energies, format_figures, list_figures
 from steelyard.power.command_line.time_ranges import When
-from steelyard.power.peers import Above, Member, above_peers
+from steelyard.power.peers import Above, Member, find_above_peers
 from steelyard.show.report.json_output import print_json
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def list_rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[R
         for sentence in (*doubts, *_disagreements(part, courses_by_name, when.clock)):
             say(f"{part.node}: {sentence}")
         nodes.append(Member(part.node, courses_by_name, part.stretches))
-    return energies, above_peers(nodes, when.clock)
+    return energies, find_above_peers(nodes, when.clock)
 
 
 def _disagreements(part: Part, courses_by_name: dict[str, Course], clock: float) -> list[str]:

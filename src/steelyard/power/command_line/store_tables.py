@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.measure.telemetry import overlap
-from steelyard.measure.telemetry.energy import NANO, Course, Energy, course, energy, reached
-from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.energy import NANO, Course, Energy, course, energy, measure_reached
+from steelyard.measure.telemetry.sampler import select_summed
 from steelyard.model.sensor import Moments, Sensor
 from steelyard.model.units import duration, percent, quantity
 from steelyard.power.command_line.connections import say
@@ -35,10 +35,10 @@ def disagreements(rows: Sequence["Row"]) -> list[str]:
     texts = []
     for node in dict.fromkeys(row.node for row in rows):
         of_this_node = [row for row in rows if row.node == node]
-        by_sensor = overlap.resolved({row.sensor.name: row.course for row in of_this_node if row.course})
+        by_sensor = overlap.resolve({row.sensor.name: row.course for row in of_this_node if row.course})
         sensors = [by_sensor[row.sensor.name].sensor if row.course else row.sensor for row in of_this_node]
         spent = {row.sensor.name: row.spent for row in of_this_node if row.spent}
-        claims = watched.totals(added_up(sensors), spent, overlap.doubtful(by_sensor))
+        claims = watched.totals(select_summed(sensors), spent, overlap.doubtful(by_sensor))
         of_node = (*overlap.sentences(by_sensor), *watched.disagreements(sensors, claims))
         texts += [f"{node}: {sentence}" for sentence in of_node]
     return texts
@@ -92,7 +92,7 @@ def list_costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
                     spent=spent,
                     mean=mean,
                     greatest=most,
-                    course=overlap.thinned(whole) if whole else None,
+                    course=overlap.thin_out(whole) if whole else None,
                 )
             )
     return rows
@@ -116,7 +116,7 @@ def print_costs(rows: Sequence[Row], as_json: bool) -> None:
 def _integrate(whole: Course | None, part: Part, when: When) -> Energy | None:
     if not whole:
         return None
-    integrate = energy if when.called else reached
+    integrate = energy if when.called else measure_reached
     return add_energies(
         [
             integrate(whole, stretch.begin, stretch.end, when.clock) if stretch.end > stretch.begin else None

@@ -173,7 +173,7 @@ def read_job_period(job: str, ask: "Ask | None" = None) -> When:
     """Returns when and where a job ran. UsageError and MachineFailed as in the scheduler's `ran`."""
     from steelyard.measure.launch import scheduler
 
-    scheduler_kind, batch = scheduler.submitting("slurm")
+    scheduler_kind, batch = scheduler.find_batch_scheduler("slurm")
     assert batch.ran, "Slurm tells of past jobs"
     return _join_usages(f"{scheduler_kind.title} job {job}", batch.ran(job, time.time(), ask or scheduler.ask))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.judge.evaluation.energy import count_missing_parts
 from steelyard.judge.findings.open_questions import undecided
-from steelyard.measure.telemetry.watched import basis
+from steelyard.measure.telemetry.watched import name_basis
 from steelyard.model import Evaluation, Finding, Machine, Result, Value
 from steelyard.model.devices import find_device
 from steelyard.model.scope import words
@@ -48,11 +48,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
     measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
     pairs = _pairs([r for r in measured if "energy" in r.metrics])
     if pairs:
-        return [_finding(pairs, basis(evaluation.power), name_device(evaluation.run.machine, [p.other for p in pairs]))]
+        device = name_device(evaluation.run.machine, [p.other for p in pairs])
+        return [_finding(pairs, name_basis(evaluation.power), device)]
     both = [r for pair in _pairs(measured) for r in (pair.threads, pair.other)]
-    return energy_questions(
-        "accelerator_energy", "The energy of threads and device cannot be compared", evaluation, both
-    )
+    return ask_energy("accelerator_energy", "The energy of threads and device cannot be compared", evaluation, both)
 
 
 def name_device(machine: Machine, results: Iterable[Result]) -> str:
@@ -61,7 +60,7 @@ def name_device(machine: Machine, results: Iterable[Result]) -> str:
     return names.pop() or "the device" if len(names) == 1 else "the device"
 
 
-def energy_questions(rule: str, question: str, evaluation: Evaluation, results: list[Result]) -> list[Finding]:
+def ask_energy(rule: str, question: str, evaluation: Evaluation, results: list[Result]) -> list[Finding]:
     """Returns the question as undecided if a part that computes in the results has no sensor; [] otherwise."""
     parts = joined(count_missing_parts(evaluation, results))
     remedy = f"Add a sensor of {parts}, or a meter of the node: steelyard power sensors lists those of this machine."
@@ -92,7 +91,7 @@ def _finding(pairs: list[Pair], by: str, device: str) -> Finding:
         "accelerator_energy",
         "notice" if costs else "good",
         f"{by}Compared with threads, {device} {counts} of {plural(len(pairs), 'kernel')} (energy of the {scope}).",
-        tuple(_line(p, device) for p in ordered[:NAMED]),
+        tuple(_describe_pair(p, device) for p in ordered[:NAMED]),
         "Energy is power times time. A device that draws P2/P1 times the power must be more than P2/P1 times as fast.",
         f"To save energy, run {', '.join(p.threads.kernel for p in costs[:NAMED])} with threads: --set mode=threads."
         if costs
@@ -102,13 +101,14 @@ def _finding(pairs: list[Pair], by: str, device: str) -> Finding:
     )
 
 
-def _line(pair: Pair, device: str) -> str:
+def _describe_pair(pair: Pair, device: str) -> str:
     needs = f"{device} needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy and has {pair.speedup:.2f}"
     scope = words(pair.other.metrics["power"].scope)
     return (
         f"{pair.other.benchmark} {pair.other.kernel}: {needs}. The power of the {scope} is then "
-        f"{_quantity(pair.other.metrics['power'])} instead of {_quantity(pair.threads.metrics['power'])}, and an operation takes "
-        f"{_quantity(pair.other.metrics['energy'])} instead of {_quantity(pair.threads.metrics['energy'])}."
+        f"{_format_value(pair.other.metrics['power'])} instead of {_format_value(pair.threads.metrics['power'])}, "
+        f"and an operation takes {_format_value(pair.other.metrics['energy'])} instead of "
+        f"{_format_value(pair.threads.metrics['energy'])}."
         f"{cases.caution(pair.other, pair.threads)}"
     )
 
@@ -118,5 +118,5 @@ def operation_seconds(result: Result) -> float:
     return result.metrics["energy"].value / result.metrics["power"].value
 
 
-def _quantity(value: Value) -> str:
+def _format_value(value: Value) -> str:
     return quantity(value.value, value.unit)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from steelyard.judge.findings.open_questions import undecided
 from steelyard.measure.telemetry.coverage import contains
-from steelyard.measure.telemetry.watched import basis
+from steelyard.measure.telemetry.watched import name_basis
 from steelyard.model import Evaluation, Finding, Result, Value, scope
 from steelyard.model.caches import MEMORY
 from steelyard.model.scope import Parts, words
@@ -70,18 +70,18 @@ class Paid:
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the roofline with the most threads whose two roofs have an energy."""
     for line in reversed(rooflines(evaluation)):
-        if prices := _prices(line):
+        if prices := _find_prices(line):
             if not contains(prices.scope, scope.MEMORY):
                 return [
                     undecided(
                         "energy_roof", QUESTION, (), UNCOVERED, "Add a sensor of the memory, or a meter of the node."
                     )
                 ]
-            return [_finding(line, prices, list(_paid(line, prices)), basis(evaluation.power))]
+            return [_make_finding(line, prices, list(_list_paid(line, prices)), name_basis(evaluation.power))]
     return []
 
 
-def _prices(line: Roofline) -> Prices | None:
+def _find_prices(line: Roofline) -> Prices | None:
     peak, memory = line.roof(VECTORS), line.roof(MEMORY)
     flop, byte = (_price(roof, names) for roof, names in ((peak, ("flops",)), (memory, ("bytes_moved", "bytes"))))
     return Prices(flop, byte, (peak.result, memory.result)) if peak and memory and flop and byte else None
@@ -102,7 +102,7 @@ def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
     return Value(energy.value / work, "J", low, high, "lower")
 
 
-def _paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
+def _list_paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
     for place in line.places:
         energy, record = place.result.metrics.get("energy"), record_with_work(place.result)
         if energy and record and place.level == MEMORY and not any(place.result is r for r in prices.results):
@@ -110,7 +110,7 @@ def _paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
             yield Paid(place, flops * prices.flop.value, flops / place.intensity * prices.byte.value, energy)
 
 
-def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Finding:
+def _make_finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Finding:
     much = [p for p in paid if p.much]
     threads = in_words("threads", line.threads)
     parts = [
@@ -128,7 +128,7 @@ def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Findi
         "energy_roof",
         "notice" if much else "good",
         f"{by}{'. '.join(parts)}.{cases.caution(*prices.results)}",
-        (*_bases(prices), *(_line(p) for p in ordered[:NAMED])),
+        (*_list_bases(prices), *(_describe_paid(p) for p in ordered[:NAMED])),
         "A kernel below its roof takes longer, and the machine draws its idle power during the additional time, too."
         if much
         else "Both prices contain the idle power, because the machine also draws it at the roof.",
@@ -140,7 +140,7 @@ def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Findi
     )
 
 
-def _bases(prices: Prices) -> Iterable[str]:
+def _list_bases(prices: Prices) -> Iterable[str]:
     for value, unit, result in zip((prices.flop, prices.byte), ("flop", "B"), prices.results, strict=True):
         between = ""
         if value.low is not None and value.high is not None:
@@ -151,7 +151,7 @@ def _bases(prices: Prices) -> Iterable[str]:
         yield f"{quantity(1 / value.value, f'{unit}/J')}: {price}, by {by}.{cases.caution(result)}"
 
 
-def _line(paid: Paid) -> str:
+def _describe_paid(paid: Paid) -> str:
     first, other = ("bytes", "flops") if paid.bytes > paid.flops else ("flops", "bytes")
     share = min(paid.bytes, paid.flops) / paid.needed
     return (

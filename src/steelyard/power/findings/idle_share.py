@@ -4,12 +4,12 @@ from statistics import median
 
 from steelyard.judge.evaluation import energy
 from steelyard.measure.telemetry.coverage import contains
-from steelyard.measure.telemetry.watched import modelled, not_idle
+from steelyard.measure.telemetry.watched import is_modelled, name_load
 from steelyard.model import Evaluation, Finding
 from steelyard.model.scope import ACCELERATOR, HOST, MEMORY, NODE, PROCESSORS, Parts, words
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import joined
-from steelyard.power.findings.accelerator_energy import energy_questions
+from steelyard.power.findings.accelerator_energy import ask_energy
 
 MUCH = 0.5  # of the power under load: above it, an idle second costs more than half of a busy second
 
@@ -17,10 +17,10 @@ MUCH = 0.5  # of the power under load: above it, an idle second costs more than 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns the finding on the parts that the sensors cover, if the processors are among them."""
     power = evaluation.power
-    resting = energy.measure_idle(evaluation) if power and not not_idle(energy.find_load(evaluation)) else None
+    resting = energy.measure_idle(evaluation) if power and not name_load(energy.find_load(evaluation)) else None
     if power and power.idle and energy.measure_idle(evaluation) is None:
-        return energy_questions("idle_share", "The power of the run is unknown", evaluation, list(evaluation.results))
-    if not power or not resting or modelled(power.traces):  # the user sets both powers of a model
+        return ask_energy("idle_share", "The power of the run is unknown", evaluation, list(evaluation.results))
+    if not power or not resting or is_modelled(power.traces):  # the user sets both powers of a model
         return []
     counted, idle = resting
     scope = counted.scope

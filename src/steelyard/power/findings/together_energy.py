@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from steelyard.measure.telemetry.watched import basis
+from steelyard.measure.telemetry.watched import name_basis
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.devices import on_device
 from steelyard.model.scope import words
 from steelyard.model.units import quantity
 from steelyard.model.words import plural
-from steelyard.power.findings.accelerator_energy import energy_questions, operation_seconds
+from steelyard.power.findings.accelerator_energy import ask_energy, operation_seconds
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.shared_work import Sides, sides
 
@@ -33,14 +33,14 @@ class Energies:
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kernels that were measured in mixed mode and with threads or device alone."""
     measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
-    energies = [_compare(one) for one in sides(filter(_sure, measured)) if one.threads or one.device]
+    energies = [_compare(one) for one in sides(filter(_is_sure, measured)) if one.threads or one.device]
     if energies:
-        return [_summarize_energies(energies, basis(evaluation.power))]
+        return [_summarize_energies(energies, name_basis(evaluation.power))]
     both = [r for one in sides(measured) for r in (one.mixed, one.threads, one.device) if r]
-    return energy_questions("together_energy", "The energy of threads and device together is unknown", evaluation, both)
+    return ask_energy("together_energy", "The energy of threads and device together is unknown", evaluation, both)
 
 
-def _sure(result: Result) -> bool:
+def _is_sure(result: Result) -> bool:
     value = result.metrics.get("energy")
     return value is not None and value.low is not None and value.high is not None and value.low > 0
 
@@ -69,16 +69,16 @@ def _summarize_energies(energies: list[Energies], by: str) -> Finding:
         "together_energy",
         "notice" if costs else "good",
         f"{by}Threads and device together {counts}.",
-        tuple(_line(s) for s in ordered[:NAMED]),
+        tuple(_describe_energies(s) for s in ordered[:NAMED]),
         "The second side draws additional power while both work. Both together save energy only if their speed-up over one side "
         "alone is above the ratio of the powers, P2/P1.",
-        _remedy(costs) if costs else "",
+        _suggest_remedy(costs) if costs else "",
         effect=max((s.ratio for s in costs), default=None),
         reach="program",
     )
 
 
-def _line(energies: Energies) -> str:
+def _describe_energies(energies: Energies) -> str:
     one, both = energies.best, energies.mixed
     needed = both.metrics["power"].value / one.metrics["power"].value
     return (
@@ -91,7 +91,7 @@ def _line(energies: Energies) -> str:
     )
 
 
-def _remedy(costs: list[Energies]) -> str:
+def _suggest_remedy(costs: list[Energies]) -> str:
     """Returns the advice to run each kernel on the side that uses less energy."""
     parts = []
     for side in ("the device", "the threads"):

@@ -23,7 +23,7 @@ class Address:
     loopback: bool
 
 
-def address(text: str) -> Address:
+def parse_address(text: str) -> Address:
     """Returns the address from HOST, HOST:PORT or [HOST]:PORT. UsageError for anything else."""
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.startswith("[")):
@@ -41,7 +41,7 @@ def address(text: str) -> Address:
     return Address(numeric, int(port), ipaddress.ip_address(numeric.partition("%")[0]).is_loopback)
 
 
-def token(file: Path, insecure: bool) -> str:
+def read_token(file: Path, insecure: bool) -> str:
     """Returns the token in a file. UsageError as in `files.secret`, and if it can be guessed."""
     word = secret(file, "token", insecure).strip()
     if len(word) < LEAST_TOKEN or not word.isascii() or not word.isprintable() or " " in word:
@@ -61,7 +61,7 @@ def expect_token(at: Address, token: str) -> None:
         )
 
 
-def secured(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+def load_tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
     """Returns the TLS that shows a certificate (PEM); None without a certificate. UsageError if it cannot be used."""
     if certificate is None:
         if key:
@@ -76,7 +76,7 @@ def secured(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None
     return context
 
 
-def opened(at: Address) -> socket.socket:
+def open_socket(at: Address) -> socket.socket:
     """Returns a listening socket. MachineFailed if the address is in use or not of this machine."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:

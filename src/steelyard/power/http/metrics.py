@@ -43,7 +43,7 @@ FAMILIES: dict[Quantity, Family] = {
 }
 
 
-def exposition(store: Store, now: int) -> str:
+def write_metrics(store: Store, now: int) -> str:
     """Returns the newest reading of each sensor that is at most OLDEST before `now` (ns since 1970), and not after it."""
     newest = store.newest(now - OLDEST, now)
     samples: dict[Quantity, list[str]] = {quantity: [] for quantity in FAMILIES}
@@ -66,12 +66,12 @@ def _is_allowed(family: Family, value: float) -> bool:
 
 
 def _sample(node: str, sensor: Sensor, reading: Reading) -> str:
-    labels = ",".join(f'{name}="{escape(value)}"' for name, value in _labels(node, sensor).items() if value)
+    labels = ",".join(f'{name}="{escape(value)}"' for name, value in _make_labels(node, sensor).items() if value)
     seconds, rest = divmod(reading.at, SECOND)
     return f"{FAMILIES[sensor.quantity].sample}{{{labels}}} {float(reading.value)!r} {seconds}.{rest:09d}\n"
 
 
-def _labels(node: str, sensor: Sensor) -> dict[str, str]:
+def _make_labels(node: str, sensor: Sensor) -> dict[str, str]:
     """Returns the labels by their names; an empty value means no label."""
     system, _, name = node.partition("/")
     return {

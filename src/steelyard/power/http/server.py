@@ -130,7 +130,7 @@ class _Request(BaseHTTPRequestHandler):
                 case "/":
                     return 200, _PAGE
                 case "/metrics":
-                    return 200, metrics.exposition(self.server.store, time.time_ns()), metrics.FORM
+                    return 200, metrics.write_metrics(self.server.store, time.time_ns()), metrics.FORM
                 case "/health":
                     self.server.store.sensors()
                     return 200, "ok\n"

@@ -68,7 +68,7 @@ class Store(Protocol):
         """Closes the store. It must not be used afterwards."""
 
 
-def opened(place: str, make: bool = False) -> Store:
+def open_store(place: str, make: bool = False) -> Store:
     """Opens the store at a place: a folder, or cassandra://HOST[:PORT][,HOST…][/KEYSPACE]. UsageError if it does not exist."""
     from pathlib import Path
 

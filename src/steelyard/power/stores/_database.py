@@ -60,7 +60,7 @@ class _Steps:
         self.begin()
 
     def begin(self) -> None:
-        self._left = FREE_STEPS + sum(map(_size, self._files)) * STEPS_A_BYTE // STEPS
+        self._left = FREE_STEPS + sum(map(_measure_file, self._files)) * STEPS_A_BYTE // STEPS
 
     def are_too_many(self) -> bool:
         self._left -= 1
@@ -78,7 +78,7 @@ class Database:
             if make:
                 _make(folder)
             self._base = self._open_database()
-            self._identity = _identity(self._path)
+            self._identity = _identify_file(self._path)
             self.close = weakref.finalize(self, self._base.close)
             try:
                 self._expect_ours()
@@ -118,7 +118,7 @@ class Database:
             if self._base.in_transaction:
                 yield self._base
                 return
-            if _identity(self._path) != self._identity:
+            if _identify_file(self._path) != self._identity:
                 raise OSError("its file was replaced")
             self._steps.begin()
             self._base.execute(f"begin {kind}")
@@ -218,12 +218,12 @@ def _make(folder: Path) -> None:
     os.close(folder_file)
 
 
-def _identity(path: Path) -> tuple[int, int]:
+def _identify_file(path: Path) -> tuple[int, int]:
     found = path.stat()
     return found.st_dev, found.st_ino
 
 
-def _size(path: Path) -> int:
+def _measure_file(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:

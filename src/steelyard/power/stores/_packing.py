@@ -21,15 +21,15 @@ EXACT = 2.0**53  # a whole number below is exact as a real one
 Column = NDArray[Any]
 
 
-def packed(columns: Sequence[Column], level: int = FAST) -> bytes:
+def pack(columns: Sequence[Column], level: int = FAST) -> bytes:
     """Returns columns of equal length as bytes; each has whole or real numbers of 64 bits."""
     forms = [_encode_whole_numbers(column) for column in columns]
-    body = b"".join(_turned(numbers) for _, numbers in forms)
+    body = b"".join(_order_bytes(numbers) for _, numbers in forms)
     return bytes(form for form, _ in forms) + zlib.compress(body, level)
 
 
-def unpacked(body: bytes, columns: int) -> list[Column]:
-    """Returns the columns from the bytes of `packed`. ValueError for other bytes."""
+def unpack(body: bytes, columns: int) -> list[Column]:
+    """Returns the columns from the bytes of `pack`. ValueError for other bytes."""
     opened = zlib.decompressobj()
     try:
         raw = opened.decompress(body[columns:], LARGEST)
@@ -40,7 +40,7 @@ def unpacked(body: bytes, columns: int) -> list[Column]:
     planes = np.frombuffer(raw, np.uint8).reshape(columns, WIDTH, -1).transpose(0, 2, 1)
     signed = np.ascontiguousarray(planes).reshape(columns, -1).view("<i8")
     numbers = np.cumsum((signed >> 1 & (1 << 63) - 1) ^ -(signed & 1), axis=1)
-    return [_number(form, column) for form, column in zip(body[:columns], numbers, strict=True)]
+    return [_read_column(form, column) for form, column in zip(body[:columns], numbers, strict=True)]
 
 
 def _encode_whole_numbers(column: Column) -> tuple[int, Column]:
@@ -56,7 +56,7 @@ def _encode_whole_numbers(column: Column) -> tuple[int, Column]:
     return REAL, bits
 
 
-def _number(form: int, numbers: Column) -> Column:
+def _read_column(form: int, numbers: Column) -> Column:
     if form == REAL:
         return numbers.view("<f8")
     if form == WHOLE:
@@ -66,7 +66,7 @@ def _number(form: int, numbers: Column) -> Column:
     return numbers / 10.0**form
 
 
-def _turned(numbers: Column) -> bytes:
+def _order_bytes(numbers: Column) -> bytes:
     """The lowest byte of each difference, then the next one of each. The lowest bit is the sign: so small ones begin with 0."""
     steps = np.diff(numbers, prepend=np.int64(0))
     return (steps << 1 ^ steps >> 63).view(np.uint8).reshape(-1, WIDTH).T.tobytes()

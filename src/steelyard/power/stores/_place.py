@@ -18,7 +18,7 @@ PORT = 9042
 TIMEOUT = 20.0  # seconds for an answer
 
 
-def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Session", str]:
+def connect(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Session", str]:
     """The cluster, a session with it, and the keyspace; `make` makes keyspace and tables where they are not there.
 
     UsageError for a place that is none or without the tables; the driver's own errors where no server answers.
@@ -29,7 +29,7 @@ def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sess
     from cassandra.policies import RoundRobinPolicy, TokenAwarePolicy
     from cassandra.query import tuple_factory
 
-    user, hosts, keyspace, asked = _parts(place)
+    user, hosts, keyspace, asked = _split_place(place)
     logging.getLogger("cassandra").addHandler(logging.NullHandler())  # what it logs is raised, too
     profile = ExecutionProfile(
         load_balancing_policy=TokenAwarePolicy(RoundRobinPolicy()),
@@ -40,7 +40,7 @@ def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sess
     cluster = Cluster(
         [host for host, _ in hosts],
         port=hosts[0][1],
-        auth_provider=PlainTextAuthProvider(user, _password(asked)) if user else None,
+        auth_provider=PlainTextAuthProvider(user, _read_password(asked)) if user else None,
         ssl_context=_make_tls_context(asked),
         execution_profiles={EXEC_PROFILE_DEFAULT: profile},
         connect_timeout=TIMEOUT,
@@ -72,7 +72,7 @@ def explain(error: Exception) -> str:
     return f"no answer within {TIMEOUT:g} s" if isinstance(error, OperationTimedOut) else str(error)
 
 
-def _parts(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]:
+def _split_place(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]:
     """User, hosts with their port, keyspace and the rest of a place. UsageError for one that is none."""
     user, _, rest = place.removeprefix(SCHEME).rpartition("@")
     refused = UsageError(
@@ -96,7 +96,7 @@ def _parts(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]
     return user, hosts, keyspace, asked
 
 
-def _password(asked: Mapping[str, str]) -> str:
+def _read_password(asked: Mapping[str, str]) -> str:
     return secret(Path(asked.get("password-file", "")), "password")
 
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from steelyard.model.plain import from_json, from_plain
 from steelyard.model.sensor import Moments, Reading, Rollup, Sensor, Trace, Values
 from steelyard.power.message import Batch, Gap, Refused, decode, is_name
-from steelyard.power.rollup import COLUMNS, HOUR, LEVELS, MARGIN, chosen, each_level, joined, of_one
-from steelyard.power.stores._columns import columns
+from steelyard.power.rollup import COLUMNS, HOUR, LEVELS, MARGIN, choose, join_rollups, make_rollup, roll_up_levels
+from steelyard.power.stores._columns import make_columns
 from steelyard.power.stores._database import DAMAGE
-from steelyard.power.stores._packing import unpacked
+from steelyard.power.stores._packing import unpack
 
 Content = TypeVar("Content")
 CHUNKS = dict(zip(LEVELS, (1, 24, 720), strict=True))  # hours that a row of rollups holds
@@ -33,14 +33,14 @@ class Snapshot:
         where, of = ("", ()) if node is None else (" where node = ?", (node,))
         found = {}
         for name, text in self._base.execute(f"select node, sensors from described{where}", of):
-            sensors = self._read("description of a node", _from_text, tuple[Sensor, ...], text)
+            sensors = self._read("description of a node", _read_content, tuple[Sensor, ...], text)
             if sensors is not None and is_name(name):
                 found[name] = sensors
         return found
 
     def gaps(self, node: str, start: int, end: int) -> list[Gap]:
         texts = self._base.execute("select distinct gap from gaps where node = ?", (node,))
-        found = [self._read(f"gap of {node}", _from_text, Gap, text) for (text,) in texts]
+        found = [self._read(f"gap of {node}", _read_content, Gap, text) for (text,) in texts]
         return sorted(
             (gap for gap in found if gap and gap.start <= end and gap.end >= start), key=lambda g: (g.start, g.end)
         )
@@ -75,7 +75,7 @@ class Snapshot:
             (node, sensor, start // HOUR, end // HOUR, end, start),
         )
         for (body,) in rows:
-            found = self._read(f"part of {node}/{sensor}", unpacked, body, 2)
+            found = self._read(f"part of {node}/{sensor}", unpack, body, 2)
             if found:
                 yield found[0], found[1]
 
@@ -99,7 +99,7 @@ class Snapshot:
         batches = self.fresh(node, start, end)
         if not batches:
             return {}
-        names, found = columns(batches)
+        names, found = make_columns(batches)
         inside = (found["moment"] >= start) & (found["moment"] <= end)
         number, at, value = (found[name][inside] for name in ("id", "moment", "value"))
         lasts = np.flatnonzero(np.diff(number, append=-1))
@@ -139,11 +139,11 @@ class Snapshot:
                     begin, until = max(int(run[0]) * HOUR, first), min((int(run[-1]) + 1) * HOUR, last)
                     around = (trace.at >= begin - MARGIN) & (trace.at <= until + MARGIN)
                     of = Trace(sensor, trace.at[around], trace.value[around])
-                    parts += each_level(node, of, (level,), begin, until) if begin < until else []
+                    parts += roll_up_levels(node, of, (level,), begin, until) if begin < until else []
         if len(parts) == 1:
             return kept
-        found = joined(parts, level)
-        return chosen(found, np.argsort(found.at, kind="stable"))
+        found = join_rollups(parts, level)
+        return choose(found, np.argsort(found.at, kind="stable"))
 
     def chunk(self, level: int, node: str, sensor: str, chunk: int) -> Rollup | None:
         row = self._base.execute(
@@ -177,13 +177,13 @@ class Snapshot:
             low, high = (int(batch.at.min()) - MARGIN) // HOUR, (int(batch.at.max()) + MARGIN) // HOUR
             ready = ready[(ready <= removed) | (ready < low) | (ready > high)]
         parts = list(chunks.values())
-        found = parts[0] if len(parts) == 1 else joined(parts, level)
+        found = parts[0] if len(parts) == 1 else join_rollups(parts, level)
         wanted = np.isin(found.at // HOUR, ready) & (found.at >= start) & (found.at < end)
-        return chosen(found, np.flatnonzero(wanted)), ready
+        return choose(found, np.flatnonzero(wanted)), ready
 
     def _unpacked(self, level: int, of: tuple[str, str], body: bytes) -> Rollup | None:
-        found = self._read(f"rollup of {'/'.join(of)}", unpacked, body, len(COLUMNS))
-        return of_one(level, of, found) if found else None
+        found = self._read(f"rollup of {'/'.join(of)}", unpack, body, len(COLUMNS))
+        return make_rollup(level, of, found) if found else None
 
     def _read(self, what: str, read: Callable[..., Content], *of: object) -> Content | None:
         try:
@@ -193,7 +193,7 @@ class Snapshot:
             return None
 
 
-def _from_text(kind: type[Content], text: str) -> Content:
+def _read_content(kind: type[Content], text: str) -> Content:
     return from_plain(kind, from_json(text.encode()))
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from steelyard.model.sensor import Moments, Rollup, Sensor, Values
-from steelyard.power.message import Batch, Refused, decode, encode, selected
-from steelyard.power.rollup import COLUMNS, HOUR, LEVELS, MARGIN, NAMES, SECOND, chosen, each_level, joined
+from steelyard.power.message import Batch, Refused, decode, encode, select
+from steelyard.power.rollup import COLUMNS, HOUR, LEVELS, MARGIN, NAMES, SECOND, choose, join_rollups, roll_up_levels
 from steelyard.power.stores import AHEAD
-from steelyard.power.stores._columns import Place, columns, placed, span
+from steelyard.power.stores._columns import Place, find_span, make_columns, place_readings
 from steelyard.power.stores._database import DAMAGE
-from steelyard.power.stores._packing import FAST, SMALL, packed
+from steelyard.power.stores._packing import FAST, SMALL, pack
 from steelyard.power.stores._snapshot import CHUNKS, Snapshot
 
 LATE = 900 * SECOND  # ns after an hour until it has rollups: what comes later costs making them anew
@@ -40,7 +40,7 @@ Key = tuple[str, bytes, int]
 Note = Callable[[str], None]
 
 
-def key(batch: Batch) -> Key:
+def identify_batch(batch: Batch) -> Key:
     return batch.node, batch.writer.bytes, batch.sequence - NUMBER
 
 
@@ -67,23 +67,23 @@ def move(base: sqlite3.Connection, note: Note) -> bool:
     for node, writer, sequence, body in _list_unsorted_batches(base):
         key = node, writer, sequence
         try:
-            part, rest = _divided(decode(node, body), MOST_PARTS)
+            part, rest = _divide(decode(node, body), MOST_PARTS)
         except (Refused, *DAMAGE):
             damaged.append(key)
             continue
         parts.append(part)
         if len(rest.at):
-            row = (*span(rest), len(rest.at), encode(rest), *key)
+            row = (*find_span(rest), len(rest.at), encode(rest), *key)
             base.execute(f"update batches set first = ?, last = ?, readings = ?, body = ? {where}", row)
             break
         whole.append(key)
-        places |= {*placed(part)[0]}
+        places |= {*place_readings(part)[0]}
         size += len(body)
         if size > AT_ONCE or len(places) > MOST_PARTS:
             break
     base.executemany(f"update batches set readings = -1 {where}", damaged)  # stays for somebody to look at
     base.executemany(f"delete from batches {where}", whole)
-    _remember(base, sorted(whole))
+    _record_parts(base, sorted(whole))
     _add_parts(base, [batch for batch in parts if len(batch.at)], Snapshot(base, note).removed)
     return bool(parts)
 
@@ -98,13 +98,13 @@ def _list_unsorted_batches(base: sqlite3.Connection) -> Iterator[tuple[str, byte
         )
 
 
-def _divided(batch: Batch, most: int) -> tuple[Batch, Batch]:
+def _divide(batch: Batch, most: int) -> tuple[Batch, Batch]:
     """Returns the readings of the first hours of sensors, at most so many hours, and the rest."""
-    _, number = placed(batch)
-    return selected(batch, number < most), selected(batch, number >= most)
+    _, number = place_readings(batch)
+    return select(batch, number < most), select(batch, number >= most)
 
 
-def waiting(base: sqlite3.Connection, now: int) -> list[Place]:
+def list_waiting(base: sqlite3.Connection, now: int) -> list[Place]:
     """Returns some complete hours of sensors without rollups, of each node in turn; the last one comes first."""
     number = "row_number() over (partition by node order by hour)"
     turns = f"select node, sensor, hour, {number} as turn from hours where stale and stale > 0 and hour < ?"
@@ -116,7 +116,7 @@ def roll(base: sqlite3.Connection, note: Note, now: int, places: list[Place]) ->
     """Makes rollups of these hours of sensors for a TURN, and takes them off the list. Returns whether it has more."""
     snapshot, until = Snapshot(base, note), time.monotonic() + TURN
     known = {(node, sensor.name): sensor for node, sensors in snapshot.sensors().items() for sensor in sensors}
-    keeping, newest = {**USUAL, **snapshot.settings()}, _newest(base, now)
+    keeping, newest = {**USUAL, **snapshot.settings()}, _limit_now(base, now)
     while places and time.monotonic() < until:
         node, name, hour = places.pop()
         base.execute("savepoint hour")
@@ -141,13 +141,13 @@ def _make_rollups(snapshot: Snapshot, sensor: Sensor | None, node: str, hour: in
     if sensor:
         begin, end = hour * HOUR, (hour + 1) * HOUR
         trace = snapshot.trace(node, sensor, max(begin - MARGIN, 0), end + MARGIN)
-        yield from zip(NAMES, LEVELS, each_level(node, trace, LEVELS, begin, end), strict=True)
+        yield from zip(NAMES, LEVELS, roll_up_levels(node, trace, LEVELS, begin, end), strict=True)
 
 
-def retain(base: sqlite3.Connection, now: int) -> bool:
+def remove_expired(base: sqlite3.Connection, now: int) -> bool:
     """Removes some data that are too old; readings only if their hours have rollups. Returns whether there may be more."""
     keeping = {**USUAL, **dict(base.execute("select name, value from settings"))}
-    ahead, now = (now + AHEAD) // HOUR, _newest(base, now)
+    ahead, now = (now + AHEAD) // HOUR, _limit_now(base, now)
     removed = 0
     if "readings" in keeping:
         before = now - round(keeping["readings"] * SECOND)
@@ -175,13 +175,13 @@ def _delete(base: sqlite3.Connection, table: str, where: str, of: tuple[int, int
     return base.execute(f"delete from {table} where rowid in ({rows})", of).rowcount
 
 
-def _newest(base: sqlite3.Connection, now: int) -> int:
+def _limit_now(base: sqlite3.Connection, now: int) -> int:
     """Returns `now`, or the end of the newest hour with readings: a clock that is ahead must not remove everything."""
     (hour,) = base.execute("select max(hour) from parts where hour <= ?", ((now + AHEAD) // HOUR,)).fetchone()
     return now if hour is None else min(now, (hour + 1) * HOUR)
 
 
-def _remember(base: sqlite3.Connection, keys: Sequence[Key]) -> None:
+def _record_parts(base: sqlite3.Connection, keys: Sequence[Key]) -> None:
     """Records which batches became parts, as ranges of consecutive sequences."""
     for (node, writer), same in itertools.groupby(keys, lambda of: of[:2]):
         numbers = np.array([number for _, _, number in same], dtype=np.int64)
@@ -199,7 +199,7 @@ def _remember(base: sqlite3.Connection, keys: Sequence[Key]) -> None:
 def _add_parts(base: sqlite3.Connection, batches: Sequence[Batch], removed: int) -> None:
     if not batches:
         return
-    names, found = columns(batches)
+    names, found = make_columns(batches)
     hours = found["moment"] // HOUR
     edges = np.flatnonzero((np.diff(found["id"]) != 0) | (np.diff(hours) != 0)) + 1
     told: set[tuple[str, str, int]] = set()  # a reading tells of the time before it, too
@@ -219,7 +219,7 @@ def _insert(base: sqlite3.Connection, node: str, sensor: str, at: Moments, value
     for first in range(0, len(at), MOST):
         some, values = at[first : first + MOST], value[first : first + MOST]
         span = (int(some[0]) // HOUR, int(some[0]), int(some[-1]))
-        row = (node, sensor, *span, len(some), time.time_ns(), packed([some, values], level))
+        row = (node, sensor, *span, len(some), time.time_ns(), pack([some, values], level))
         base.execute("insert into parts values (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
@@ -245,8 +245,8 @@ def _keep(
     chunk = hour // CHUNKS[level]
     parts = [made]
     if before := snapshot.chunk(level, *of, chunk):
-        parts.append(chosen(before, np.flatnonzero(before.at // HOUR != hour)))
-    whole = joined(parts, level)
-    whole = chosen(whole, np.argsort(whole.at))
-    body = packed([getattr(whole, name) for name in COLUMNS])
+        parts.append(choose(before, np.flatnonzero(before.at // HOUR != hour)))
+    whole = join_rollups(parts, level)
+    whole = choose(whole, np.argsort(whole.at))
+    body = pack([getattr(whole, name) for name in COLUMNS])
     base.execute("insert or replace into rollups values (?, ?, ?, ?, ?)", (level, *of, chunk, body))

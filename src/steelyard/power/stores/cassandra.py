@@ -16,10 +16,10 @@ import numpy as np
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.power.message import READING_BYTES, Batch, Gap
-from steelyard.power.rollup import HOUR, MARGIN, joined, rolled
+from steelyard.power.rollup import HOUR, MARGIN, join_rollups, roll_up
 from steelyard.power.stores import END, Unavailable
-from steelyard.power.stores._columns import columns, placed
-from steelyard.power.stores._place import connected, explain
+from steelyard.power.stores._columns import make_columns, place_readings
+from steelyard.power.stores._place import connect, explain
 
 # A partition is an hour: at ten readings a second 36,000 rows.
 ROWS = 500  # of one statement, all of one partition: Cassandra limits those of several
@@ -50,7 +50,7 @@ class Cassandra:
         self._written: set[tuple[str, str, int]] = set()  # hours that stand in their table
         self._described: dict[str, tuple[Sensor, ...]] = {}
         with self._explain_errors("be reached"):
-            self._cluster, self._session, keyspace = connected(place, make, TABLES)
+            self._cluster, self._session, keyspace = connect(place, make, TABLES)
             self._tables = {name: f"{keyspace}.{name}" for name in ("readings", "hours", "sensors", "gaps")}
             statements = {
                 "reading": "insert into {readings} (node, sensor, hour, moment, value) values (?, ?, ?, ?, ?)",
@@ -81,10 +81,10 @@ class Cassandra:
     def write(self, batches: Sequence[Batch]) -> None:
         """Returns when a server (as many as the keyspace's replication asks, by quorum) has the batches in its log."""
         with self._explain_errors("be written"):
-            hours = sorted({place for batch in batches for place in placed(batch)[0]} - self._written)
+            hours = sorted({place for batch in batches for place in place_readings(batch)[0]} - self._written)
             self._answer_all(self._group("hour", hours, 2), AT_ONCE)
-            self._answer_all(self._group("reading", _readings(batches), 3), AT_ONCE)
-            gaps = [(batch.node, *row) for batch in batches for gap in batch.gaps for row in _gap_rows(gap)]
+            self._answer_all(self._group("reading", _list_readings(batches), 3), AT_ONCE)
+            gaps = [(batch.node, *row) for batch in batches for gap in batch.gaps for row in _split_gap(gap)]
             self._answer_all([(self._prepared["gap"], row) for row in gaps], AT_ONCE)
             if len(self._written) > MOST_WRITTEN:
                 self._written.clear()
@@ -153,7 +153,8 @@ class Cassandra:
                 (node, sensor, hour, start, end)
                 for (hour,) in self._session.execute(self._prepared["hours"], (node, sensor, _hour(start), _hour(end)))
             ]
-            parts = [_pairs(found) for found in self._answer_all([(self._prepared["trace"], each) for each in hours])]
+            answers = self._answer_all([(self._prepared["trace"], hour) for hour in hours])
+            parts = [_read_pairs(answer) for answer in answers]
         at = np.concatenate([np.empty(0, dtype=np.int64), *(at for at, _ in parts)])
         return Trace(described, at, np.concatenate([np.empty(0), *(value for _, value in parts)]))
 
@@ -174,10 +175,10 @@ class Cassandra:
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
         parts = [
-            rolled(node, self.trace(node, sensor, max(start - MARGIN, 0), end + MARGIN), level, start, end)
+            roll_up(node, self.trace(node, sensor, max(start - MARGIN, 0), end + MARGIN), level, start, end)
             for node, sensor in sensors
         ]
-        return joined(parts, level)
+        return join_rollups(parts, level)
 
     def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
         with self._explain_errors("be read"):
@@ -222,13 +223,13 @@ class Cassandra:
             raise MachineFailed(f"The store '{self._place}' cannot {what}: {error}.") from error
 
 
-def _readings(batches: Sequence[Batch]) -> Iterator[tuple[str, str, int, int, float]]:
-    names, found = columns(batches)
+def _list_readings(batches: Sequence[Batch]) -> Iterator[tuple[str, str, int, int, float]]:
+    names, found = make_columns(batches)
     for number, at, value in zip(*(found[name].tolist() for name in ("id", "moment", "value")), strict=True):
         yield *names[number], at // HOUR, at, value
 
 
-def _gap_rows(gap: Gap) -> Iterator[tuple[int, int, str, str]]:
+def _split_gap(gap: Gap) -> Iterator[tuple[int, int, str, str]]:
     """The sensors are part of the key, which has less than 64 KiB: those of a large gap are several rows."""
     for first in range(0, max(len(gap.sensors), 1), MOST_NAMES):
         yield gap.start, gap.end, gap.why, "\n".join(gap.sensors[first : first + MOST_NAMES])
@@ -238,6 +239,6 @@ def _hour(moment: int) -> int:
     return min(moment // HOUR, 2**31 - 1)
 
 
-def _pairs(found: Any) -> tuple[Any, Any]:
+def _read_pairs(found: Any) -> tuple[Any, Any]:
     both = np.array(list(found), dtype=[("at", np.int64), ("value", np.float64)])
     return both["at"], both["value"]

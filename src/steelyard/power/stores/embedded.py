@@ -15,9 +15,9 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.plain import to_json
 from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.power.message import Batch, Gap, encode
-from steelyard.power.rollup import HOUR, joined
+from steelyard.power.rollup import HOUR, join_rollups
 from steelyard.power.stores import AHEAD, END, _tidying
-from steelyard.power.stores._columns import Place, span
+from steelyard.power.stores._columns import Place, find_span
 from steelyard.power.stores._database import Database
 from steelyard.power.stores._snapshot import Snapshot
 
@@ -61,13 +61,13 @@ class Embedded:
         with self._database.writing() as base:
             kept = (Snapshot(base, self._note).removed + 1) * HOUR  # from this moment on readings are kept
             for batch in batches:
-                key = _tidying.key(batch)
+                key = _tidying.identify_batch(batch)
                 if _tidying.is_stored(base, key):
                     continue
-                first, last = span(batch)
+                first, last = find_span(batch)
                 row = (*key, first, last, len(batch.at), batch.payload or encode(batch))
                 base.execute("insert into batches values (?, ?, ?, ?, ?, ?, ?)", row)
-                gaps = [(batch.node, to_json(gap).decode()) for gap in (*batch.gaps, *_late(batch, kept))]
+                gaps = [(batch.node, to_json(gap).decode()) for gap in (*batch.gaps, *_report_late(batch, kept))]
                 base.executemany("insert into gaps values (?, ?)", gaps)
                 ahead |= {batch.node} if last > time.time_ns() + AHEAD else set()
         if ahead and not self._ahead:
@@ -109,13 +109,13 @@ class Embedded:
             if not self._repeat_step(rolled, what, self._make_rollup_step(now, places)):
                 done = False
                 break
-        done &= self._repeat_step(end, "be tidied up", lambda base: _tidying.retain(base, now))
+        done &= self._repeat_step(end, "be tidied up", lambda base: _tidying.remove_expired(base, now))
         self._database.shrink(end)
         return done
 
     def _waiting(self, now: int) -> list[Place]:
         with self._database.reading("be tidied up") as base:
-            return _tidying.waiting(base, now)
+            return _tidying.list_waiting(base, now)
 
     def _make_rollup_step(self, now: int, places: list[Place]) -> Callable[[sqlite3.Connection], bool]:
         return lambda base: _tidying.roll(base, self._note, now, places)
@@ -157,7 +157,7 @@ class Embedded:
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
         with self._state() as state:
             known = [(node, self._find_sensor(state, node, sensor)) for node, sensor in sensors]
-            return joined([state.rollup(node, sensor, level, start, end) for node, sensor in known], level)
+            return join_rollups([state.rollup(node, sensor, level, start, end) for node, sensor in known], level)
 
     def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
         with self._state() as state:
@@ -177,7 +177,7 @@ class Embedded:
         raise UsageError(f"The store '{self._folder}' has no sensor '{sensor}' of the node '{node}'.")
 
 
-def _late(batch: Batch, kept: int) -> list[Gap]:
+def _report_late(batch: Batch, kept: int) -> list[Gap]:
     """Returns a gap over readings that came too late: the others of that time are removed, so no rollup can be made."""
     old = batch.at[batch.at < kept]
     why = "came after the readings of that time had been removed"

@@ -45,7 +45,7 @@ def conclude(job: str, state: State, request: Request, run: Path | None, to: Bat
             if report.exists()
             else f"Write its report: steelyard report {shlex.quote(str(run))}"
         )
-        print(f"steelyard: {batch.sentence(job, State('COMPLETED'), to)}. {where}", file=sys.stderr)
+        print(f"steelyard: {batch.describe_state(job, State('COMPLETED'), to)}. {where}", file=sys.stderr)
         return state.code if state.name != "GONE" else _read_exit_code(run, "--strict" in request.words)
     failure = MachineFailed("\n".join([_describe_end(job, state, to), *_describe_kept(request, job, state, run, to)]))
     if state.name == "FAILED" and state.code in (2, 3):
@@ -61,7 +61,7 @@ def _read_exit_code(run: Path, strict: bool) -> int:
 
 def _describe_end(job: str, state: State, to: BatchSystem) -> str:
     """Returns a sentence that says how the job ended."""
-    text = batch.sentence(job, state, to)
+    text = batch.describe_state(job, state, to)
     if state.name == "FAILED":
         text += f": it was killed by signal {state.signal}" if state.signal else f" with exit code {state.code}"
     if state.name == "NODE_FAIL" and (lost := to.batch.lost(state.nodes, to.around.ask)):

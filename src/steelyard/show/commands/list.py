@@ -38,7 +38,7 @@ def command(
     from steelyard.measure.benchmarks import texts
     from steelyard.show.command_line import tables
 
-    benchmarks = list(texts.own().values())
+    benchmarks = list(texts.list_own().values())
     if paths or entry_points(group="steelyard.benchmarks"):
         from steelyard.measure.plan import catalogue
 

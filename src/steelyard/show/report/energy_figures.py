@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from steelyard.judge.evaluation.energy import name_uncovered
-from steelyard.measure.telemetry.watched import modelled
+from steelyard.measure.telemetry.watched import is_modelled
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.scope import Parts, words
@@ -16,7 +16,7 @@ from steelyard.show.report.kernel_bars import Ends, Measure, Part
 from steelyard.show.report.names import slug
 from steelyard.show.report.node_modes import Measured, Mode, called, measured
 from steelyard.statistics.results.energy_metrics import ENERGY
-from steelyard.statistics.results.pareto_front import front
+from steelyard.statistics.results.pareto_front import find_front
 from steelyard.statistics.validity.trust import is_marked
 
 GUESS = "The energy is modelled from the load, not measured. "
@@ -116,7 +116,7 @@ def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) ->
 
 def is_guess(evaluation: Evaluation) -> bool:
     """Whether its energies rest on a model."""
-    return evaluation.power is not None and modelled(evaluation.power.traces)
+    return evaluation.power is not None and is_modelled(evaluation.power.traces)
 
 
 def _describe_coverage(evaluation: Evaluation) -> str:
@@ -146,7 +146,7 @@ def _make_anchor(title: str) -> str:
 def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> drawing.Drawn:
     modes = sorted({mode for k in kernels for mode in k.modes})
     points = {k.name: [_make_point(k, mode, evaluation.run.machine) for mode in sorted(k.modes)] for k in kernels}
-    best = {name: front([(p.seconds.value, p.joules.value) for p in mine]) for name, mine in points.items()}
+    best = {name: find_front([(p.seconds.value, p.joules.value) for p in mine]) for name, mine in points.items()}
     guess, scope = is_guess(evaluation), _name_scope(kernels)
     figure = Figure(
         name="time-energy",

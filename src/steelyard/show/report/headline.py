@@ -14,11 +14,11 @@ from steelyard.show.report import compared_figures, values
 from steelyard.show.report.alternative import Alternative
 from steelyard.show.report.reasons import kinds
 from steelyard.statistics.results import applications, main_figures
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.results.energy_metrics import ENERGY, FLOPS, POWER
 from steelyard.statistics.results.parameters import number
 from steelyard.statistics.results.roofs import working_set
-from steelyard.statistics.results.variants import plain
+from steelyard.statistics.results.variants import keep_unchanged
 from steelyard.statistics.validity.trust import is_marked
 
 MOST = 9  # figures: what one screen holds beside the verdict and the findings
@@ -73,8 +73,8 @@ def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
 
     A figure of each other benchmark follows if few of them were measured, if all of the run fits, or in an imported run.
     """
-    unchanged = plain(evaluation)
-    ordered = sorted(playing(evaluation, roles_.Headline), key=lambda pair: (pair[1].order, pair[0]))
+    unchanged = keep_unchanged(evaluation)
+    ordered = sorted(find_roles(evaluation, roles_.Headline), key=lambda pair: (pair[1].order, pair[0]))
     chosen = [h for name, role in ordered if (h := _headline(unchanged, name, role)) is not None]
     had = {headline.result.benchmark for headline in chosen}
     others = [h for name in evaluation.benchmarks if name not in had and (h := _choose_usual(unchanged, name))]
@@ -117,7 +117,7 @@ def _choose_usual(evaluation: Evaluation, name: str) -> Headline | None:
     # A kernel with the name of its tool stands for it: the rating of HPCG, not one of its parts. For STREAM, Triad does.
     kernels = [r.kernel for r in results]
     kernel = next((k for k in (name.partition(".")[0], "triad") if k in kernels), next(iter(kernels), ""))
-    of_kernel = main_figures.spared([r for r in results if r.kernel == kernel])
+    of_kernel = main_figures.drop_crowded([r for r in results if r.kernel == kernel])
     # A program's own count of operations invites comparison with other codes, which do others for the same result.
     program = name.startswith("application.")
     declared = [m for m in benchmark.metrics if m.better != "none" and (m.unit == "s" or not program)]

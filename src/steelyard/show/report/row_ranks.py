@@ -46,7 +46,7 @@ def ranks(benchmark: Benchmark, results: Sequence[Result]) -> list[int]:
 
 def _preferred(benchmark: Benchmark, results: Sequence[Result]) -> dict[str, Scalar]:
     """Returns the usual value of each parameter that has one among these results."""
-    within = main_figures.spared(list(results))
+    within = main_figures.drop_crowded(list(results))
     roles = [role for role in benchmark.roles if isinstance(role, roles_.Headline)]
     extremes = dict(_EXTREMES)
     for role in roles:

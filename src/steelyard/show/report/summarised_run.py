@@ -7,7 +7,7 @@ from steelyard.judge.evaluation.energy import find_load, list_contradictions, me
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.measure.plan.variants import meanings
 from steelyard.measure.telemetry.coverage import absent
-from steelyard.measure.telemetry.watched import not_idle
+from steelyard.measure.telemetry.watched import name_load
 from steelyard.model import Evaluation, Level, Result, Run, Value
 from steelyard.model.mpi_settings import describe, is_of_user
 from steelyard.show.report import case_tables, sentences, values
@@ -102,7 +102,7 @@ def _energy(evaluation: Evaluation) -> RunEnergy | None:
         modelled=any(sensor.modelled for sensor in counted.sensors),
         energy=Value(joules.joules, "J", joules.low, joules.high, "lower", scope=counted.scope),
         power=joules.power,
-        idle=spent.idle.power if spent.idle and not not_idle(find_load(evaluation)) else None,
+        idle=spent.idle.power if spent.idle and not name_load(find_load(evaluation)) else None,
         absent=absent(counted.scope, evaluation.run.machine),
         uncovered=name_uncovered(evaluation),
         doubt=" ".join(list_contradictions(spent)),

@@ -25,7 +25,7 @@ from steelyard.model.record import Span
 from steelyard.model.words import find_words, joined
 from steelyard.statistics.results.energy_metrics import ENERGY
 from steelyard.statistics.results.parameters import number
-from steelyard.statistics.validity.limits import is_above, share
+from steelyard.statistics.validity.limits import find_share, is_above
 from steelyard.statistics.validity.trust import ORDER, WIDEST, is_marked, worst
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
@@ -116,7 +116,7 @@ def shown(result: Result, metric: str) -> Shown | None:
         interval="" if value.statistic else span(_limit_span(_interval(value), value, limit), value.unit),
         limit=quantity(limit.value, limit.unit) if limit else "",
         limit_source=limit.source if limit else "",
-        share=share(value, limit),
+        share=find_share(value, limit),
         above=is_above(value, limit),
         level=level,
         evidence=evidence(result),

@@ -13,7 +13,7 @@ from steelyard.model.units import percent
 from steelyard.statistics.difference.rank_test import mann_whitney
 from steelyard.statistics.difference.sides import Launches, Side, bootstrap_intervals, logs_of, sides_of, thinned_row
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.launches import median_error, moderated
+from steelyard.statistics.samples.launches import median_error, moderate_variance
 from steelyard.statistics.samples.summary import medians
 
 Why = Literal["too wide", "hardly so large", "chance", "few launches", "other pace", "unsteady pace"]
@@ -282,7 +282,7 @@ def _compare_by_student_t(a: Side, b: Side, difference: float, confidence: float
     from steelyard.statistics.samples.distribution_functions import stdtr, stdtrit
 
     errors = np.concatenate((a.errors, b.errors))
-    variance, freedom = moderated((a.medians, b.medians), LONE_SPREAD, float(np.mean(errors**2)))
+    variance, freedom = moderate_variance((a.medians, b.medians), LONE_SPREAD, float(np.mean(errors**2)))
     factors = [median_error(launches) ** 2 / launches for launches in (len(a.medians), len(b.medians))]
     error = math.sqrt(variance * sum(factors))
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * error

@@ -63,7 +63,7 @@ class Artefact:
     parts: tuple[Part, ...]
 
 
-def artefact(
+def find_artefact(
     reused: Sequence[Point], fresh: Sequence[Point], caches: Caches, buffers: int = 2, ratio: float = RATIO
 ) -> Artefact | None:
     """Returns the artefact of two curves; None if they agree within `ratio` or their intervals overlap.
@@ -92,7 +92,7 @@ def artefact(
         bandwidth=honest.median,
         low=honest.low,
         high=honest.high,
-        parts=_parts(sizes, caches, buffers),
+        parts=_find_parts(sizes, caches, buffers),
     )
 
 
@@ -115,7 +115,7 @@ def _is_different(reused: Point, fresh: Point, ratio: float) -> bool:
     return reused.median > ratio * fresh.median and reused.low > fresh.high
 
 
-def _parts(sizes: Sequence[float], caches: Caches, buffers: int) -> tuple[Part, ...]:
+def _find_parts(sizes: Sequence[float], caches: Caches, buffers: int) -> tuple[Part, ...]:
     groups: dict[Place, list[float]] = {}
     for size in sizes:
         groups.setdefault(place(size, caches, buffers), []).append(size)

@@ -67,7 +67,7 @@ class Slowdown:
     linear: float
 
 
-def detours(quanta: Samples) -> Detours | None:
+def find_detours(quanta: Samples) -> Detours | None:
     """Returns the detours in the times (seconds) of consecutive equal quanta of work; None with fewer than 100.
 
     The base is the mode of the fastest tenth (halves that hold most: D. R. Bickel & R. Frühwirth 2006, Comput. Stat.

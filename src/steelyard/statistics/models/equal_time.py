@@ -73,7 +73,7 @@ def solve_count(
         raise ValueError("there is no count with a time; expected at least one")
     place, heights, spreads = np.log(np.asarray(counts, float)), np.asarray(logs, float), np.asarray(errors, float)
     curve = _interpolate(place, heights, spreads)
-    at = _crossing(curve.times, time)
+    at = _find_crossing(curve.times, time)
     how: How = "interpolated"
     if at is None:
         gaps = np.abs(heights - time)
@@ -89,7 +89,7 @@ def solve_count(
         further, law = _extrapolate(tuple(counts), tuple(logs), tuple(errors))
         end = len(curve.times) - 1
         curve = curve.beyond(further)
-        if at is None and (beyond := _crossing(curve.times, time)) is not None and law:
+        if at is None and (beyond := _find_crossing(curve.times, time)) is not None and law:
             at, how = max(beyond, end), "extrapolated"
     if at is None:
         fastest = counts[int(np.argmin(heights))]
@@ -102,7 +102,7 @@ def _parts(curve: _Curve) -> tuple[Array, Array, Array, Array]:
     return curve.counts, curve.times, curve.down, curve.up
 
 
-def _crossing(times: Array, time: float) -> float | None:
+def _find_crossing(times: Array, time: float) -> float | None:
     """Returns the first place on the grid at which the curve falls to the time; None if it does not, or begins there."""
     if times[0] <= time:
         return None
@@ -124,14 +124,14 @@ def _find_ends(curve: _Curve, at: float, time: float, error: float) -> tuple[flo
     right = np.flatnonzero(margins[math.ceil(at) :] > 0)
     low = high = None
     if left.size:
-        low = min(_zero(margins, int(left[-1]), int(left[-1]) + 1), at)
+        low = min(_find_zero(margins, int(left[-1]), int(left[-1]) + 1), at)
     if right.size:
         first = math.ceil(at) + int(right[0])
-        high = max(_zero(margins, first, first - 1), at)
+        high = max(_find_zero(margins, first, first - 1), at)
     return tuple(None if end is None else _count(curve, end) for end in (low, high))  # type: ignore[return-value]
 
 
-def _zero(margins: Array, outside: int, inside: int) -> float:
+def _find_zero(margins: Array, outside: int, inside: int) -> float:
     """Returns the place between two neighbours at which the margin is 0."""
     if not 0 <= inside < len(margins) or margins[inside] > 0:
         return float(outside)

@@ -65,7 +65,7 @@ class Bandwidth:
     half: float | None
 
 
-def regions(points: Sequence[tuple[float, float]]) -> tuple[Region, ...]:
+def fit_regions(points: Sequence[tuple[float, float]]) -> tuple[Region, ...]:
     """Returns the lines through `points`, (bytes, seconds) in any order, by size; a size may have several points.
 
     Least squares of relative residuals (weights 1/t²), one to four pieces that need not meet, since a change of
@@ -109,7 +109,7 @@ def half_bandwidth(region: Region) -> Bandwidth | None:
     return Bandwidth(1 / region.per_byte, region.startup / region.per_byte if region.startup > 0 else None)
 
 
-def line(points: Array) -> tuple[float, float, Array]:
+def fit_line(points: Array) -> tuple[float, float, Array]:
     """Returns s, r and the relative residuals of t = s + r·n through `points` (count × 2: n, t > 0); r is at least 0.
 
     The fit minimises the squares of the relative residuals, because the error of a time is relative.
@@ -129,7 +129,7 @@ def _pieces(ordered: Array, starts: Sequence[int]) -> list[tuple[int, int]]:
     """Returns the best division, by dynamic programming over the ends of the pieces for each number of pieces."""
     count, points = len(starts) - 1, len(ordered)
     costs = {
-        (a, b): float((line(ordered[starts[a] : starts[b]])[2] ** 2).sum())
+        (a, b): float((fit_line(ordered[starts[a] : starts[b]])[2] ** 2).sum())
         for a in range(count)
         for b in range(a + 1, count + 1)
         if b - a >= LEAST_SIZES or (a == 0 and b == count)
@@ -154,7 +154,7 @@ def _pieces(ordered: Array, starts: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _region(points: Array) -> Region:
-    startup, per_byte, residuals = line(points)
+    startup, per_byte, residuals = fit_line(points)
     worst = float(np.abs(residuals).max())
     first, last = float(points[0, 0]), float(points[-1, 0])
     return Region(

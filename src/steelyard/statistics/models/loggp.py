@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.statistics.models.hockney import line
+from steelyard.statistics.models.hockney import fit_line
 
 
 class Train(NamedTuple):
@@ -51,7 +51,7 @@ class LogGP:
     worst: float | None
 
 
-def parameters(trains: Sequence[Train], receive: Mapping[int, float] | None = None) -> LogGP:
+def fit_parameters(trains: Sequence[Train], receive: Mapping[int, float] | None = None) -> LogGP:
     """Returns the LogGP parameters of a table of `trains`; the median of equal trains counts.
 
     Every size needs its round trip (one message; its delay does not matter). Trains without delay give the gap of their
@@ -72,8 +72,8 @@ def parameters(trains: Sequence[Train], receive: Mapping[int, float] | None = No
     gaps = _find_message_times(times, alone, lambda delay, size: delay == 0)
     covered = _find_message_times(times, alone, lambda delay, size: delay > 0 and delay >= gaps.get(size, alone[size]))
     overheads = {size: value for size, value in covered.items() if value > 0}
-    gap, gap_per_byte, worst = _fitted(gaps)
-    _, overhead_per_byte, _ = _fitted(overheads)
+    gap, gap_per_byte, worst = _fit_by_size(gaps)
+    _, overhead_per_byte, _ = _fit_by_size(overheads)
     return LogGP(
         latency=_latency(alone, overheads, receive or {}, gap_per_byte),
         overhead=overheads[min(overheads)] if overheads else None,
@@ -109,12 +109,12 @@ def _find_message_times(
     return {size: total / weight for size, (total, weight) in sums.items()}
 
 
-def _fitted(values: Mapping[int, float]) -> tuple[float | None, float | None, float | None]:
+def _fit_by_size(values: Mapping[int, float]) -> tuple[float | None, float | None, float | None]:
     """Returns the value at one byte, the growth per byte and the worst relative residual of a line by size."""
     points = np.array([(max(0, size - 1), value) for size, value in sorted(values.items()) if value > 0], dtype=float)
     if len(points) == 0:
         return None, None, None
-    start, slope, residuals = line(points)
+    start, slope, residuals = fit_line(points)
     return start if start > 0 else None, slope if slope > 0 else None, float(np.abs(residuals).max())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.statistics.models.hockney import line
+from steelyard.statistics.models.hockney import fit_line
 
 LEAST_LENGTHS = 3  # two points fit any line
 Points = Sequence[tuple[float, float]]
@@ -51,7 +51,7 @@ def fit(points: Points, resolution: float = 0.0) -> Curve | None:
     ordered = np.array(sorted(points), dtype=float).reshape(-1, 2)
     if len(np.unique(ordered[:, 0])) < LEAST_LENGTHS:
         return None
-    startup, slope, residuals = line(ordered)
+    startup, slope, residuals = fit_line(ordered)
     half, reason = _find_half_length(startup, slope)
     weights = 1 / ordered[:, 1] ** 2
     mean = float(weights @ ordered[:, 1] / weights.sum())
@@ -73,7 +73,7 @@ def rate(curve: Curve, per_element: float = 1.0) -> float | None:
     return per_element / curve.per_element if curve.per_element else None
 
 
-def between(points: Points, first: float, last: float) -> list[tuple[float, float]]:
+def select_regime(points: Points, first: float, last: float) -> list[tuple[float, float]]:
     """Returns the points of one regime, since each cache has a different slope."""
     return [(length, time) for length, time in points if first <= length <= last]
 

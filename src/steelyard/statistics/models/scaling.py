@@ -19,11 +19,11 @@ from steelyard.statistics.models.scaling_models import (
     Estimate,
     Fit,
     Law,
+    explain_refusal,
     fit,
-    refused,
 )
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.launches import combine, median_error, moderated
+from steelyard.statistics.samples.launches import combine, median_error, moderate_variance
 
 Worth = Literal["worth", "not worth", "not distinguished"]
 # Share of the speed of a core that one more core must add. If it adds less, two runs side by side finish more work than
@@ -77,7 +77,7 @@ class Point:
 class Scaling:
     """All of it. `weak`: the work grows with the count. `base`: the count that speed-ups refer to, the least one measured.
 
-    `refused` tells of each law that was not fitted why. `stop` is None where fewer than two counts can be compared.
+    `refused` has the reason for each law that was not fitted. `stop` is None where fewer than two counts can be compared.
     """
 
     weak: bool
@@ -188,7 +188,7 @@ def _costs(per_unit: Mapping[int, Launches]) -> Costs:
     rows = [[np.log(np.asarray(row, dtype=np.float64)) for row in per_unit[count]] for count in counts]
     medians = [np.array([float(np.median(row)) for row in of_count]) for of_count in rows]
     within = [error**2 for of_count in rows for error in median_errors(of_count).tolist()]
-    variance, freedom = moderated(medians, LONE_SPREAD, float(np.mean(within)))
+    variance, freedom = moderate_variance(medians, LONE_SPREAD, float(np.mean(within)))
     errors = [math.sqrt(variance / len(m)) * median_error(len(m)) for m in medians]
     random = np.random.default_rng(SEED)
     # Multivariate t: the common variance is as uncertain for all counts at once.
@@ -198,7 +198,7 @@ def _costs(per_unit: Mapping[int, Launches]) -> Costs:
 
 
 def _laws(laws: Sequence[Law], costs: Costs | None, counts: Sequence[int]) -> tuple[tuple[Fit, ...], dict[str, str]]:
-    not_fitted = {law.name: why for law in laws if (why := refused(law, counts))}
+    not_fitted = {law.name: why for law in laws if (why := explain_refusal(law, counts))}
     all_fits = [fit(law, costs) for law in laws if costs and law.name not in not_fitted]
     # A law needs a part of the time that falls with the count.
     odd = [f.law for f in all_fits if not all(math.isfinite(e.value) for e in f.parameters.values())]

@@ -122,7 +122,7 @@ def speedup(fit: Fit, count: float) -> float:
     return p - s * (p - 1) if fit.law == "Gustafson" else 1 / (s + (1 - s) / p)
 
 
-def refused(law: Law, counts: Sequence[int]) -> str:
+def explain_refusal(law: Law, counts: Sequence[int]) -> str:
     """Why the law is not fitted to so few counts; '' where there are enough."""
     least = len(law.names) + SPARE
     if len(counts) >= least:
@@ -141,7 +141,7 @@ def fit(law: Law, costs: Costs) -> Fit:
     misses by more than these errors, they are widened to the misses (R. T. Birge, Phys. Rev. 40:207, 1932): a law that does
     not hold is not known exactly either. Raises ValueError for too few counts.
     """
-    if why := refused(law, costs.counts):
+    if why := explain_refusal(law, costs.counts):
         raise ValueError(f"{law.name} cannot be fitted: {why}")
     best, drawn_coefficients, missed = _solve(law, costs)
     drawn = law.parameters(drawn_coefficients)
@@ -153,7 +153,7 @@ def fit(law: Law, costs: Costs) -> Fit:
         formula=law.formula,
         parameters=estimates,
         deviation=float(np.sqrt(np.mean(missed**2))),
-        follows=_follows(missed, costs) and bool(np.isfinite(values).all()),
+        follows=_follows_law(missed, costs) and bool(np.isfinite(values).all()),
         counts=costs.counts,
         furthest=furthest,
         peak=_peak(values, drawn, furthest) if law is USL else None,
@@ -165,10 +165,10 @@ def predict(law: Law, costs: Costs, counts: Array) -> tuple[Array, Array] | None
 
     None if there are too few measured counts, or if the law does not describe the measured costs.
     """
-    if refused(law, costs.counts):
+    if explain_refusal(law, costs.counts):
         return None
     best, drawn, missed = _solve(law, costs)
-    if not _follows(missed, costs):
+    if not _follows_law(missed, costs):
         return None
     columns, sign = law.columns(counts), -1.0 if law.rates else 1.0
     with np.errstate(divide="ignore"):
@@ -187,7 +187,7 @@ def _solve(law: Law, costs: Costs) -> tuple[Array, Array, Array]:
     return best, _fit_least_squares(columns, sign * draws), missed
 
 
-def _follows(missed: Array, costs: Costs) -> bool:
+def _follows_law(missed: Array, costs: Costs) -> bool:
     return bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all())
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.statistics.models.detours import detours
+from steelyard.statistics.models.detours import find_detours
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import Samples
 
@@ -36,7 +36,7 @@ class Tone:
     p: float
 
 
-def spectrum(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
+def find_rhythms(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
     """Returns the rhythms of the detours in `quanta` (their seconds) that began at `starts` (seconds), the clearest first.
 
     The periodogram of the times at which hit quanta began, with Hann's window: for detours at random its values are
@@ -48,7 +48,7 @@ def spectrum(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
     """
     if len(quanta) != len(starts):
         raise ValueError(f"'{len(quanta)}' quanta and '{len(starts)}' starts; expected one start for each quantum")
-    hits = detours(quanta)
+    hits = find_detours(quanta)
     if hits is None or hits.count < LEAST:
         return None
     times = np.asarray(starts, dtype=float)
@@ -73,7 +73,7 @@ def _lines(events: Array, length: float, quanta: int) -> _Lines:
     cells = 2 * quanta
     cell = length / cells
     series = np.bincount((events / cell).astype(int), weights=window, minlength=cells + 1)
-    padded = _fast_length(FINER * cells)
+    padded = _round_up_length(FINER * cells)
     sums = np.abs(np.fft.rfft(series, padded))[: padded // 4]
     heights = sums**2 / float((window**2).sum())
     # The lines are no more independent than those of the grid without padding: M is too high rather than too low.
@@ -82,7 +82,7 @@ def _lines(events: Array, length: float, quanta: int) -> _Lines:
     return _Lines(1 / (padded * cell), quanta / length, sums / float(window.sum()), p)
 
 
-def _fast_length(least: int) -> int:
+def _round_up_length(least: int) -> int:
     """Returns the smallest number from `least` on with no prime factor above 5: Fourier transforms of such lengths are fast."""
     odd: list[int] = [3**i * 5**j for i in range(least.bit_length() + 1) for j in range(least.bit_length() + 1)]
     return min(number << (-(-least // number) - 1).bit_length() for number in odd)

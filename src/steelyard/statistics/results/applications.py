@@ -56,7 +56,7 @@ def model(result: Result) -> str:
     return str(result.parameters.get("model", "threads"))
 
 
-def parallel(result: Result) -> bool:
+def is_parallel(result: Result) -> bool:
     """Returns whether many processes run it."""
     return model(result) in PARALLEL or "ranks" in result.parameters
 
@@ -83,19 +83,19 @@ def size(result: Result) -> str:
     return f"{letter} × {scale}" if letter and scale != 1 else letter
 
 
-def failed(result: Result) -> str:
+def explain_failure(result: Result) -> str:
     """Returns the reason why no launch ran; "" if one did."""
     errors = [r.error for r in result.attempts if r.error]
     return errors[0] if errors and len(errors) == len(result.attempts) else ""
 
 
-def checked(result: Result) -> str:
+def describe_check(result: Result) -> str:
     """Returns the detail of its check, of a failed launch if there is one, or the reason why it did not run."""
     details = [r.check.detail for r in sorted(result.attempts, key=lambda r: r.check.passed) if r.check.detail]
-    return failed(result) or next(iter(details), "nothing was computed")
+    return explain_failure(result) or next(iter(details), "nothing was computed")
 
 
-def large_enough(result: Result) -> bool:
+def is_large(result: Result) -> bool:
     """Returns whether its class is large enough for a speed."""
     return result.parameters.get("class") not in TOO_SMALL
 
@@ -108,7 +108,7 @@ def seconds(result: Result) -> float | None:
 
 def timed(result: Result) -> bool:
     """Returns whether its time is valid for a speed: usable, verified, and long enough."""
-    usable = result.verdict.level != "INVALID" and verified(result) and large_enough(result)
+    usable = result.verdict.level != "INVALID" and verified(result) and is_large(result)
     return usable and bool(messages.launch_seconds(result)) and (seconds(result) or 0.0) >= LEAST_SECONDS
 
 
@@ -136,7 +136,7 @@ def program(result: Result) -> str:
 def describe_parameters(result: Result, but: Iterable[str] = ()) -> str:
     """Returns the parameters in words, without usual ones and those of `but`: 'class A, MPI, 4 ranks'."""
     one = {"kernel"} if result.benchmark.startswith(NPB) else set()
-    hidden = {*one, "toolchain", "phases", "start", *but, *(() if parallel(result) else ("model",))}
+    hidden = {*one, "toolchain", "phases", "start", *but, *(() if is_parallel(result) else ("model",))}
     usual = {**cases.USUAL, "placement": "compact", "transport": "default", "mapping": "default"}
     shown = {k: v for k, v in result.parameters.items() if k not in hidden and usual.get(k) != v}
     return ", ".join(phrase(name, value) for name, value in shown.items())

@@ -19,7 +19,7 @@ def add_launch_times(result: Result) -> Result:
 
 def _count_hosts(result: Result) -> int:
     """Returns the number of machines that the ranks were on; hosts that are one machine count once."""
-    return 1 if messages.colocated(result) else len(set(messages.hosts_of(result.attempts)))
+    return 1 if messages.shared_a_machine(result) else len(set(messages.hosts_of(result.attempts)))
 
 
 def _list_times(result: Result) -> tuple[str, tuple[LaunchTime, ...]]:

@@ -15,7 +15,7 @@ LARGEST = ("threads", "ranks", "message_bytes", *SIZES)  # parameters whose grea
 
 def candidates(role: Headline, results: Iterable[Result]) -> list[Result]:
     """Returns the results of one benchmark that can be the main figure of this role. Their values decide among them."""
-    kept = spared([r for r in results if (role.kernel is None or r.kernel == role.kernel) and role.fits(r)])
+    kept = drop_crowded([r for r in results if (role.kernel is None or r.kernel == role.kernel) and role.fits(r)])
     for names, pick in ((role.least, min), (role.most, max)):
         for name in names:
             kept = extreme(kept, name, pick)
@@ -30,6 +30,6 @@ def typical(results: Sequence[Result]) -> list[Result]:
     return prefer(kept, USUAL)
 
 
-def spared(results: list[Result]) -> list[Result]:
+def drop_crowded(results: list[Result]) -> list[Result]:
     """Returns the results without those of more ranks than processors, if there are others."""
     return [r for r in results if not messages.oversubscribed(r)] or results

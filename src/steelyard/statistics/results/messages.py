@@ -97,10 +97,10 @@ def apart(result: Result) -> bool:
 
 def over_a_network(result: Result) -> bool:
     """Returns whether the ranks were on several hosts that are different machines."""
-    return apart(result) and not colocated(result)
+    return apart(result) and not shared_a_machine(result)
 
 
-def colocated(result: Result) -> bool:
+def shared_a_machine(result: Result) -> bool:
     """Returns whether the ranks were on several hosts that are the same machine, so that no network was used."""
     return any(record.surroundings.ranks.colocated for record in result.attempts)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-def front(points: Sequence[tuple[float, float]]) -> list[int]:
+def find_front(points: Sequence[tuple[float, float]]) -> list[int]:
     """Returns the places of the Pareto front, in the order of the first coordinate; the first of equal points counts."""
     order = sorted(range(len(points)), key=lambda place: points[place])
     best: list[int] = []

@@ -18,7 +18,7 @@ from steelyard.statistics.results.identity import identity
 from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, Paces, Ranges, find_ranges
 from steelyard.statistics.results.usable_samples import are_possible, is_measured, undisturbed
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
+from steelyard.statistics.samples.launches import Spread, combine, combine_summaries, widen_for_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
 from steelyard.statistics.validity.trust import WIDEST
 from steelyard.statistics.validity.verdict import name_disturbance
@@ -51,18 +51,18 @@ def results(
     for record in records:
         if record.benchmark in benchmarks:
             cases.setdefault(identity(record), []).append(record)
-    believed_of = [(members, *believed(members)) for members in cases.values()]
+    believed_of = [(members, *select_believed(members)) for members in cases.values()]
     summaries = iter(summarise_all([undisturbed(r) for _, used, _ in believed_of for r in used]))
     all_results = []
     for (members, used, verdict), expected in zip(believed_of, _expect_other_runs(cases.values(), paces), strict=True):
-        spread = over_runs(combined([next(summaries) for _ in used])) if used else None
+        spread = widen_for_runs(combine_summaries([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict, paces)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
         all_results.append(result)
     return tuple(all_results)
 
 
-def believed(records: Sequence[A]) -> tuple[list[A], Verdict]:
+def select_believed(records: Sequence[A]) -> tuple[list[A], Verdict]:
     """Returns the records that the value uses, and the verdict of all together.
 
     The last attempt of each launch counts. If there are clean records, only they are used. Otherwise the disturbed ones
@@ -103,12 +103,12 @@ def _expect_other_runs(cases: Iterable[Sequence[Record]], paces: Paces) -> list[
     launches = [[r for r in last_attempts(c) if r.verdict.level != "INVALID" and is_measured(r)] for c in cases]
     samples = [r.samples if are_possible(r.samples) else undisturbed(r) for measured in launches for r in measured]
     places = iter(quantiles([np.asarray(row) for row in samples], (0.1, 0.5, 0.9)))
-    launched = [_launched(measured, [next(places) for _ in measured], paces) for measured in launches]
+    launched = [_summarise_launches(measured, [next(places) for _ in measured], paces) for measured in launches]
     ranges = iter(find_ranges([one for one in launched if one], paces))
     return [_Expected(float(np.median(one.medians)), next(ranges)) if one else _Expected() for one in launched]
 
 
-def _launched(measured: Sequence[Record], places: Sequence[Array], paces: Paces) -> Launched | None:
+def _summarise_launches(measured: Sequence[Record], places: Sequence[Array], paces: Paces) -> Launched | None:
     """Returns the launches of a case; `places` are the first and ninth tenths and the medians of their samples."""
     if not measured:
         return None
@@ -123,13 +123,13 @@ def _launched(measured: Sequence[Record], places: Sequence[Array], paces: Paces)
 
 
 def rests_on(result: Result) -> list[Record]:
-    """Returns the records that the value of the result uses (see `believed`)."""
-    return believed(result.records)[0]
+    """Returns the records that the value of the result uses (see `select_believed`)."""
+    return select_believed(result.records)[0]
 
 
 def used_attempts(result: Result) -> list[Attempt]:
     """Returns those records without their samples."""
-    return believed(result.attempts)[0]
+    return select_believed(result.attempts)[0]
 
 
 def _add_launch(launch: int, evidence: Evidence) -> Evidence:
@@ -138,8 +138,8 @@ def _add_launch(launch: int, evidence: Evidence) -> Evidence:
 
 def judge_case(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
     """Returns the records that the value of a case uses, their spread (None without usable ones), and the verdict of all."""
-    used, verdict = believed(records)
-    spread = over_runs(combine([undisturbed(r) for r in used])) if used else None
+    used, verdict = select_believed(records)
+    spread = widen_for_runs(combine([undisturbed(r) for r in used])) if used else None
     return used, spread, _add_doubt(records, used, spread, verdict)
 
 
@@ -153,7 +153,7 @@ def _add_doubt(
     """Returns the verdict, UNSETTLED instead of CLEAN if another run may give a different figure."""
     doubt = None
     if spread and verdict.level == "CLEAN":
-        doubt = _doubt(records, used, spread) or (_unexplained(records, paces) if paces else None)
+        doubt = _doubt(records, used, spread) or (_find_unexplained(records, paces) if paces else None)
     return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict
 
 
@@ -181,7 +181,7 @@ def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) ->
     return None
 
 
-def _unexplained(records: Sequence[Record], paces: Paces) -> Evidence | None:
+def _find_unexplained(records: Sequence[Record], paces: Paces) -> Evidence | None:
     """Returns evidence of two launches whose best samples differ more than the pace beside them explains, or None.
 
     Such launches had another state that no reading shows: the place of their memory, or the way of their messages.
@@ -254,7 +254,7 @@ def _list_values(metric: Metric, used: Iterable[Record]) -> Iterator[float]:
                 yield value
 
 
-def _stated(seconds: Span, spread: Spread, level: Level) -> Span | None:
+def _limit_range(seconds: Span, spread: Spread, level: Level) -> Span | None:
     """Returns the range with the value itself; None if it is too wide to say anything."""
     low, high = min(seconds[0], spread.value), max(seconds[1], spread.value)
     if level == "CLEAN":  # nothing disturbed it: another run is hardly faster
@@ -282,8 +282,8 @@ def _value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected,
         better=metric.better,
         typical=None if expected.typical is None else metric.of(expected.typical, nearest),
         best=value if level == "CLEAN" else None,
-        now=ends(_stated(ranges.now, spread, level)) if ranges else None,
-        later=ends(_stated(_widen_to_other_hour(ranges, level), spread, level)) if ranges else None,
+        now=ends(_limit_range(ranges.now, spread, level)) if ranges else None,
+        later=ends(_limit_range(_widen_to_other_hour(ranges, level), spread, level)) if ranges else None,
         undisturbed=ends(_find_undisturbed_range(spread, ranges)) if level == "CLEAN" and ranges else None,
     )
 

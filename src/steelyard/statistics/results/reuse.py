@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from steelyard.model import Machine, Result
-from steelyard.statistics.models.artefact import Artefact, Caches, Point, artefact
+from steelyard.statistics.models.artefact import Artefact, Caches, Point, find_artefact
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import identity
 
@@ -36,7 +36,7 @@ def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iter
         reused = _precise_points(curve)
         other = fresh.get(identity(curve[0], messages.SIZE, "buffers"), [])
         caches = messages.caches(machine, curve[0])
-        difference = artefact(reused, other, caches, buffers)
+        difference = find_artefact(reused, other, caches, buffers)
         if difference:
             yield Reuse(curve, len({p.size for p in reused} & {p.size for p in other}), caches, difference)
 

@@ -9,7 +9,7 @@ from steelyard.model.caches import MEMORY, WELL_BEYOND, WELL_INSIDE, capacities,
 from steelyard.model.devices import find_device, name_device, on_device
 from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.limits import is_above
 
@@ -46,7 +46,7 @@ class Roof:
 def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     """Yields the fastest arithmetic in double precision: on vectors, on vectors without fused operations, on scalars."""
     machine = evaluation.run.machine
-    names = {name for name, _ in playing(evaluation, Peak)}
+    names = {name for name, _ in find_roles(evaluation, Peak)}
     measured = [
         r
         for r in evaluation.results
@@ -75,7 +75,7 @@ def _peak(name: str, result: Result) -> Roof:
 def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     """Yields the best bandwidth of the memory and of each cache, by moved bytes; for the first cache by the loop's bytes."""
     machine = evaluation.run.machine
-    kernels = {(name, role.kernel) for name, role in playing(evaluation, Bandwidth)}
+    kernels = {(name, role.kernel) for name, role in find_roles(evaluation, Bandwidth)}
     measured = [
         r
         for r in evaluation.results
@@ -98,8 +98,8 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
 
 def list_device_roofs(evaluation: Evaluation) -> dict[DeviceKey, tuple[Roof, ...]]:
     """Returns the memory and the vectors of each device (door and number) of which this run measured both."""
-    loops = {(name, role.kernel) for name, role in playing(evaluation, Bandwidth)}
-    peaks_of = {name for name, _ in playing(evaluation, Peak)}
+    loops = {(name, role.kernel) for name, role in find_roles(evaluation, Bandwidth)}
+    peaks_of = {name for name, _ in find_roles(evaluation, Peak)}
     found: dict[DeviceKey, tuple[Roof, ...]] = {}
     machine = evaluation.run.machine
     results = [r for r in evaluation.results if usable(r) and on_device(r.parameters) and not is_processor(r, machine)]
@@ -137,7 +137,7 @@ def _roof(name: str, results: Sequence[Result]) -> Iterator[Roof]:
 
 def _find_best(results: Sequence[Result], metric: str) -> Result | None:
     measured = [r for r in results if metric in r.metrics]
-    return max(trust.most_trusted(measured), key=lambda r: r.metrics[metric].value, default=None)
+    return max(trust.select_most_trusted(measured), key=lambda r: r.metrics[metric].value, default=None)
 
 
 def working_set(result: Result) -> float | None:

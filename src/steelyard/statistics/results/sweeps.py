@@ -79,13 +79,13 @@ def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, R
     left = [r for line in groups if line not in lines for r in line]
     lines_with_counts = [_order_by_count(line, name) for line in lines]
     for second in sorted({k for r in left for k in r.parameters if k != name and cases.number(r, k) is not None}):
-        for line in _following(left, name, second):
+        for line in _find_paired_lines(left, name, second):
             lines_with_counts.append(_order_by_count(line, "ranks_per_node" if second == "ranks_per_node" else name))
             left = [r for r in left if r not in line]
     return lines_with_counts
 
 
-def _following(results: Sequence[Result], name: str, second: str) -> list[list[Result]]:
+def _find_paired_lines(results: Sequence[Result], name: str, second: str) -> list[list[Result]]:
     """Returns lines in which each value of `name` has a different value of `second`, and all else is equal."""
     groups: dict[Identity, list[Result]] = {}
     for result in results:

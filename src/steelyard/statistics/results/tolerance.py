@@ -13,7 +13,7 @@ from steelyard.model import Evaluation, Level, Result
 from steelyard.model.roles import TolerancePoint
 from steelyard.model.words import in_words
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.results.cost import ratio
 
 
@@ -47,16 +47,16 @@ class Point(NamedTuple):
     results: Sequence[Result]
 
 
-def points(evaluation: Evaluation) -> list[Point]:
+def list_points(evaluation: Evaluation) -> list[Point]:
     """Returns the measured points, in the order of their roles."""
-    roles = sorted(playing(evaluation, TolerancePoint), key=lambda pair: pair[1].order)
+    roles = sorted(find_roles(evaluation, TolerancePoint), key=lambda pair: pair[1].order)
     measured = (Point(name, role, role.at(cases.of(evaluation.results, name, role.kernel))) for name, role in roles)
     return [point for point in measured if point.results]
 
 
 def results_at_point(evaluation: Evaluation, name: str) -> list[Result]:
     """Returns the results of the point of that name; empty if it was not measured."""
-    return next((list(point.results) for point in points(evaluation) if point.role.point == name), [])
+    return next((list(point.results) for point in list_points(evaluation) if point.role.point == name), [])
 
 
 def tolerance(point: Point) -> list[Tolerance]:

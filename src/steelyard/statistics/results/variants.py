@@ -35,7 +35,7 @@ def select_plain(results: Sequence[OfCase]) -> tuple[OfCase, ...]:
     return tuple(r for r in results if variant_of(r) == plain[r.benchmark])
 
 
-def plain(evaluation: Evaluation) -> Evaluation:
+def keep_unchanged(evaluation: Evaluation) -> Evaluation:
     """Returns the evaluation with only the results of `select_plain`, for rules and pages about one state of a machine."""
     chosen = select_plain(evaluation.results)
     return evaluation if len(chosen) == len(evaluation.results) else replace(evaluation, results=chosen)

@@ -14,7 +14,7 @@ from steelyard.statistics.samples.summary import Samples, Summary, summarise_all
 LAUNCHES_FOR_RANKS = 6
 CONFIDENCE = 0.95
 SAMPLES_FOR_RANGE = 6  # the same for independent samples
-# Usual spread of the launches of a program, with the weight of two further launches (see `moderated`).
+# Usual spread of the launches of a program, with the weight of two further launches (see `moderate_variance`).
 USUAL_SPREAD, USUAL_WEIGHT = 0.005, 2
 LONE_SPREAD = 0.01  # for a single launch, which shows no spread
 # Additional standard deviation between undisturbed runs of one machine: heat and other guests change the clock of all
@@ -62,10 +62,10 @@ def combine(launches: Sequence[Samples]) -> Spread:
     """
     if not launches:
         raise ValueError("no launches to combine: expected at least one list of samples")
-    return combined(summarise_all(launches))
+    return combine_summaries(summarise_all(launches))
 
 
-def combined(summaries: Sequence[Summary]) -> Spread:
+def combine_summaries(summaries: Sequence[Summary]) -> Spread:
     """Combines the summaries of launches, at least one."""
     medians = [summary.median for summary in summaries]
     value = median(medians)
@@ -81,7 +81,7 @@ def combined(summaries: Sequence[Summary]) -> Spread:
     )
 
 
-def over_runs(spread: Spread) -> Spread:
+def widen_for_runs(spread: Spread) -> Spread:
     """Returns the spread with an interval that also covers the differences between runs, which one run does not show."""
     if spread.low is None or spread.high is None or spread.low <= 0:
         return spread
@@ -100,7 +100,7 @@ def median_error(n: int) -> float:
     return MEDIAN_ERROR.get(n, MEDIAN_OF_MANY)
 
 
-def moderated(groups: Sequence[Array], lone: float, median_variance: float) -> tuple[float, int]:
+def moderate_variance(groups: Sequence[Array], lone: float, median_variance: float) -> tuple[float, int]:
     """Returns the variance of launches within `groups` (logarithms of their medians) and its degrees of freedom.
 
     The prior is the usual spread (`USUAL_SPREAD`, or `lone` if no group has two) and the variance `median_variance` of a
@@ -139,6 +139,6 @@ def _bound_between_launches(summaries: Sequence[Summary], medians: Sequence[floa
         for s in summaries
         if s.low is not None and s.high is not None
     ]
-    variance, freedom = moderated([np.log(medians)], LONE_SPREAD, fmean(variances) if variances else 0.0)
+    variance, freedom = moderate_variance([np.log(medians)], LONE_SPREAD, fmean(variances) if variances else 0.0)
     error = median_error(len(medians)) * math.sqrt(variance / len(medians))
     return math.exp(float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error)

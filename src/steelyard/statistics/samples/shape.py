@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.statistics.samples.interval import Array, correlations, medians_of, middle, quantile_of
+from steelyard.statistics.samples.interval import Array, correlations, find_median, medians_of, quantile_of
 
 LEAST_FOR_MODES, LEAST_FOR_DRIFT = 20, 12  # fewer samples may show them by chance
 MODE_SHARE, MODE_LEAST = 0.15, 5  # of the samples, and how many, in each mode: fewer are outliers
@@ -29,7 +29,7 @@ class Modes:
     upper_share: float
 
 
-def modes(row: Array) -> Modes | None:
+def find_modes(row: Array) -> Modes | None:
     """Returns the two modes of positive samples, or None if one mode explains them.
 
     The split of their logarithms that leaves the least squares within (N. Otsu 1979, IEEE Trans. SMC 9:62),
@@ -54,7 +54,7 @@ def modes(row: Array) -> Modes | None:
     return Modes(math.exp(quantile_of(lower, 0.5)), math.exp(quantile_of(upper, 0.5)), len(upper) / n)
 
 
-def drift(row: Array) -> float | None:
+def find_drift(row: Array) -> float | None:
     """Returns the drift of positive samples from first to last, relative to their median; None without a drift.
 
     Theil's slope of the medians of at most `BLOCKS` blocks; significant by Mann and Kendall, with the
@@ -69,8 +69,8 @@ def drift(row: Array) -> float | None:
     blocks = medians_of(np.sort(row[n - k * size :].reshape(k, size), axis=1))
     first, second = _pairs(k)
     rises = (blocks[second] - blocks[first]) / (second - first)
-    slope = middle(rises)
-    total = slope * (k - 1) / middle(row)
+    slope = find_median(rises)
+    total = slope * (k - 1) / find_median(row)
     if abs(total) < DRIFT:
         return None
     level = blocks - slope * np.arange(k)
@@ -87,4 +87,4 @@ def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def _deviation(values: Array) -> float:
     """Returns a robust standard deviation: 1.4826 × the median distance from the median."""
-    return 1.4826 * middle(np.abs(values - middle(values)))
+    return 1.4826 * find_median(np.abs(values - find_median(values)))

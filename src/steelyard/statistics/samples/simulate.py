@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from steelyard.statistics.samples.interval import Array, median_intervals
-from steelyard.statistics.samples.stopping import GROWTH, enough
+from steelyard.statistics.samples.stopping import GROWTH, is_narrow_enough
 
 Process = Literal["normal", "lognormal", "heavy", "ar0.3", "ar0.5", "ar0.7"]
 PROCESSES: tuple[Process, ...] = get_args(Process)
@@ -58,7 +58,7 @@ def coverage_when_stopped(process: Process, width: float, repetitions: int, seed
 
 def _stop(row: Array, width: float) -> int:
     values, n = row.tolist(), LEAST
-    while n < len(values) and not enough(values[:n], width, LEAST):
+    while n < len(values) and not is_narrow_enough(values[:n], width, LEAST):
         n = min(len(values), math.ceil(n * GROWTH))
     return n
 

@@ -21,7 +21,7 @@ LEAST_EFFECTIVE = 12
 GROWTH = 1.1  # the rule is applied again after 10 % more samples, since each application may stop by chance
 
 
-def enough(samples: Sequence[float], width: float, least: int) -> bool:
+def is_narrow_enough(samples: Sequence[float], width: float, least: int) -> bool:
     """Returns whether the 95 % interval of the median of `samples`, in the order of time, is within ± `width` of it.
 
     It is the interval that will be stated (`summary.median_interval`), so that a case which stopped has the width that
@@ -29,13 +29,13 @@ def enough(samples: Sequence[float], width: float, least: int) -> bool:
 
     1. n = number of samples. Fewer than `least`: no. Sort a copy. median = the middle one, or the mean of the
        middle two. A median that is not positive and finite: no.
-    2. Coefficient p and effective size m as neighbours show them: see `by_neighbours`. (1/2 + asin(p)/π)^(n−1) above
+    2. Coefficient p and effective size m as neighbours show them: see `size_by_neighbours`. (1/2 + asin(p)/π)^(n−1) above
        0.05: no.
     3. half = 1.96 / 2 · n / √m, in ranks (the binomial's normal approximation, widened by √(n/m)). Ranks, counted
        from 1: low = (n+1)/2 − half, high = (n+1)/2 + half. m < `LEAST_EFFECTIVE`: no.
     4. A rank that is not whole is interpolated linearly between the two order statistics beside it.
     5. (value(high) − value(low)) / 2 > width · median: no.
-    6. The same once more with the lesser of m and `by_waves`, which costs more: yes if it is not "no" again.
+    6. The same once more with the lesser of m and `size_by_waves`, which costs more: yes if it is not "no" again.
 
     Ask it only when the number of samples has grown by `GROWTH` since the last time: the sort costs O(n log
     n), and stopping at the first lucky look makes the interval miss the truth more often. How often
@@ -59,11 +59,11 @@ def relative_half_width(samples: Sequence[float], asked: float = math.inf) -> fl
     median = value_at(ordered, (n + 1) / 2) if samples else 0.0
     if not 0 < median < math.inf:
         return math.inf
-    p, effective = by_neighbours(samples, ordered)
+    p, effective = size_by_neighbours(samples, ordered)
     if (0.5 + math.asin(p) / math.pi) ** (n - 1) > LEVEL:
         return math.inf
     width = _find_half_width(ordered, median, effective)
-    return width if width > asked else _find_half_width(ordered, median, min(effective, by_waves(samples, median)))
+    return width if width > asked else _find_half_width(ordered, median, min(effective, size_by_waves(samples, median)))
 
 
 def value_at(ordered: Sequence[float], rank: float) -> float:
@@ -73,7 +73,7 @@ def value_at(ordered: Sequence[float], rank: float) -> float:
     return lower + (rank - below) * (upper - lower)
 
 
-def by_neighbours(samples: Sequence[float], ordered: Sequence[float]) -> tuple[float, float]:
+def size_by_neighbours(samples: Sequence[float], ordered: Sequence[float]) -> tuple[float, float]:
     """Returns the first-order coefficient of neighbours (0 … 1) and the effective size (1 … n).
 
     The first estimate of `interval.correlations`. Ranks are counted from the middle one, equal samples share their
@@ -100,7 +100,7 @@ def by_neighbours(samples: Sequence[float], ordered: Sequence[float]) -> tuple[f
     return p, min(max(n / tau, 1.0), n)
 
 
-def by_waves(samples: Sequence[float], median: float) -> float:
+def size_by_waves(samples: Sequence[float], median: float) -> float:
     """Returns the effective size (1 … n) by the signs around the median, which show slow waves below the noise.
 
     The second estimate of `interval.correlations`. sign(i) = −1, 0 or +1 as sample i is below, at or above the median,

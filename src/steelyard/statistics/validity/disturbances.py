@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.model.account import Account
 from steelyard.model.scalars import Number
 from steelyard.statistics.samples.interval import correlations
-from steelyard.statistics.samples.shape import drift, modes
+from steelyard.statistics.samples.shape import find_drift, find_modes
 from steelyard.statistics.validity.core_pace import core_clock, shared_core
 from steelyard.statistics.validity.device_clock import device_clock
 from steelyard.statistics.validity.observations import (
@@ -165,7 +165,7 @@ def oversubscribed(case: Measured) -> Observation | None:
 
 def bimodal(case: Measured) -> Observation | None:
     """Returns an observation on two modes, where the median is one of two values by chance."""
-    two_modes = modes(case.row)
+    two_modes = find_modes(case.row)
     if two_modes is None:
         return None
     apart = two_modes.upper / two_modes.lower - 1
@@ -178,7 +178,7 @@ def bimodal(case: Measured) -> Observation | None:
 
 def drifting(case: Measured) -> Observation | None:
     """Returns an observation on a trend, where the median depends on the length of the measurement."""
-    total = drift(case.row)
+    total = find_drift(case.row)
     if total is None:
         return None
     word = "rose" if total > 0 else "fell"

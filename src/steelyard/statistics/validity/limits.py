@@ -9,7 +9,7 @@ UNCERTAINTY = {"flop/s": 0.03}
 OF_RATES = 0.01
 
 
-def share(value: Value, limit: Limit | None) -> float | None:
+def find_share(value: Value, limit: Limit | None) -> float | None:
     """Returns the share of the limit that is reached; for a cost, limit / value. None without a limit."""
     if limit is None or value.value <= 0 or limit.value <= 0:
         return None
@@ -23,4 +23,4 @@ def is_above(value: Value, limit: Limit | None, uncertainty: float | None = None
     """
     nearer = (value.high if value.better == "lower" else value.low) or value.value
     known = UNCERTAINTY.get(limit.unit, OF_RATES) if limit and uncertainty is None else uncertainty or 0.0
-    return all((share(replace(value, value=end), limit) or 0.0) > 1 + known for end in (nearer, value.value))
+    return all((find_share(replace(value, value=end), limit) or 0.0) > 1 + known for end in (nearer, value.value))

@@ -14,7 +14,7 @@ from steelyard.model.evidence import noted
 from steelyard.model.observed import Column, Observed
 from steelyard.model.scalars import Number
 from steelyard.model.units import grouped
-from steelyard.statistics.samples.interval import Array, middle
+from steelyard.statistics.samples.interval import Array, find_median
 
 # Share of the samples: if one in ten is hit, the median changes by an eighth of a standard deviation at most.
 HIT_SHARE = 0.10
@@ -106,7 +106,7 @@ class Measured:
     def moved(self, hit: NDArray[np.bool_]) -> float:
         """Returns the relative change of the median that the hit samples cause (infinite if there are no others)."""
         spared = self.row[~hit]
-        return middle(self.row) / middle(spared) - 1 if spared.size else math.inf
+        return find_median(self.row) / find_median(spared) - 1 if spared.size else math.inf
 
 
 @dataclass(frozen=True)

@@ -55,14 +55,14 @@ UNBOUNDED = Bounds({})
 Beyond = Sequence[tuple[Measure, float]]  # kinds of which a reading lies beyond its bound, and that bound
 
 
-def typical(record: Record, kind: Kind) -> float | None:
+def find_typical(record: Record, kind: Kind) -> float | None:
     """Returns the median of the readings beside the samples of a record; None without readings."""
     return _median(record.surroundings.samples.of(kind))
 
 
 def rate(record: Record) -> float | None:
     """Returns the additions per second that the cores gave the threads, less the time for which these waited; None: not read."""
-    issued, clock = typical(record, "issued"), typical(record, "core_clock")
+    issued, clock = find_typical(record, "issued"), find_typical(record, "core_clock")
     return issued * clock * (1 - _find_waiting_share(record)) if issued and clock else None
 
 
@@ -75,10 +75,10 @@ def _find_waiting_share(record: Record) -> float:
 
 def stream(record: Record) -> float | None:
     """Returns the bandwidth that readings of the memory reached beside the samples, in B/s; None: not read."""
-    return typical(record, "stream")
+    return find_typical(record, "stream")
 
 
-def typicals(record: Record) -> dict[Kind, float]:
+def find_typicals(record: Record) -> dict[Kind, float]:
     """Returns the median of each kind, with the readings before and after the samples."""
     samples, pace = record.surroundings.samples, record.surroundings.pace
     medians = [(kind, _median(samples.of(kind), pace.before.of(kind), pace.after.of(kind))) for kind in MEASURES]
@@ -151,12 +151,12 @@ class Choice:
 def choose(case: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choice:
     """Returns the disturbed samples: those with a reading beyond a bound beside them, or with waiting threads.
 
-    `beyond` is the result of `exceeded` if it is known.
+    `beyond` is the result of `find_exceeded` if it is known.
     """
     aside = np.zeros(len(case.row), dtype=bool)
     causes: dict[str, int] = {}
     hits: list[tuple[Kind, _Beside]] = []
-    for measure, bound in exceeded(case.surroundings, bounds) if beyond is None else beyond:
+    for measure, bound in find_exceeded(case.surroundings, bounds) if beyond is None else beyond:
         beside = _find_beyond(case, measure, bound)
         if beside.hit.any():
             cause = measure.cause
@@ -173,12 +173,12 @@ def choose(case: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choi
     return replace(choice, evidence=tuple(_evidence(case, kind, beside, bounds) for kind, beside in hits))
 
 
-def waiting(surroundings: Observed) -> bool:
+def may_have_waited(surroundings: Observed) -> bool:
     """Returns whether threads may have waited for a processor."""
     return any(surroundings.samples.waited or ())
 
 
-def exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
+def find_exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
     """Returns the kinds with a reading beyond the bound, and that bound; it uses no arrays, since most records have none."""
     samples, pace = surroundings.samples, surroundings.pace
     beyond = []

@@ -29,7 +29,7 @@ def worst(levels: Iterable[Level]) -> Level:
     return max(levels, key=ORDER.index, default="CLEAN")
 
 
-def most_trusted(results: Sequence[Result]) -> list[Result]:
+def select_most_trusted(results: Sequence[Result]) -> list[Result]:
     """Returns the results with the best level among them."""
     best = min((ORDER.index(r.verdict.level) for r in results), default=0)
     return [r for r in results if r.verdict.level == ORDER[best]]

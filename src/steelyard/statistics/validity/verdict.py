@@ -12,7 +12,7 @@ from steelyard.model.devices import on_device
 from steelyard.model.evidence import noted
 from steelyard.model.observed import Around, Observed, Pace, ProcessorSeconds, Samples
 from steelyard.model.units import percent
-from steelyard.statistics.samples.interval import Array, middle, quantile_of
+from steelyard.statistics.samples.interval import Array, find_median, quantile_of
 from steelyard.statistics.validity import pace
 from steelyard.statistics.validity.disturbances import RULES, competing_load
 from steelyard.statistics.validity.measures import MEASURES
@@ -85,7 +85,7 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgemen
         disturbing = [_set_aside(choice)]
     level: Level = "DISTURBED" if disturbing else "CLEAN"
     if disturbing:
-        disturbing += _range(case)
+        disturbing += _note_range(case)
     return Judgement(Verdict(level, (*disturbing, *harmless, *_judge_resolution(case, CLOCK_NOTED))), aside)
 
 
@@ -95,13 +95,13 @@ def judge_again(record: Record, bounds: pace.Bounds, processors: int | None = No
     `processors` is the number of processors of the machine, which older records do not have. Their accounts were added over
     processors and judged as if they were of one.
     """
-    around = _followed(record)
+    around = _follow(record)
     untouched = not record.aside and not any(map(_depends, record.verdict.evidence)) and around is record.surroundings
     if around.machine_processors is None and processors:
         around = replace(around, machine_processors=processors)
-    if untouched and record.samples and not pace.exceeded(around, bounds) and not pace.waiting(around):
+    if untouched and record.samples and not pace.find_exceeded(around, bounds) and not pace.may_have_waited(around):
         return record
-    return _with(record, judgement(record.samples, around, record.check, record.error, bounds))
+    return _replace(record, judgement(record.samples, around, record.check, record.error, bounds))
 
 
 def _depends(evidence: Evidence) -> bool:
@@ -114,10 +114,10 @@ def _depends(evidence: Evidence) -> bool:
 
 def judge_record(record: Record, bounds: pace.Bounds) -> Record:
     """Returns the record judged by these bounds, whatever its verdict was."""
-    return _with(record, judgement(record.samples, _followed(record), record.check, record.error, bounds))
+    return _replace(record, judgement(record.samples, _follow(record), record.check, record.error, bounds))
 
 
-def _followed(record: Record) -> Observed:
+def _follow(record: Record) -> Observed:
     """Returns the surroundings that the figure follows: a device with its own memory shares nothing with other processes."""
     around = record.surroundings
     if not on_device(record.parameters) or (around.details or {}).get("shares_memory") is True:
@@ -147,7 +147,7 @@ def _device_agrees(record: Record) -> bool:
     return bool((by_device > 0).all() and (by_host <= (1 + SAME_TIME) * by_device).all())
 
 
-def _with(record: Record, outcome: Judgement) -> Record:
+def _replace(record: Record, outcome: Judgement) -> Record:
     return replace(record, verdict=outcome.verdict, aside=outcome.aside)
 
 
@@ -170,7 +170,7 @@ def _set_aside(choice: pace.Choice) -> Evidence:
     return noted("set aside", text, **numbers)
 
 
-def _range(case: Measured) -> Iterator[Evidence]:
+def _note_range(case: Measured) -> Iterator[Evidence]:
     """Yields the range of disturbed samples, which have no interval, since more samples would not narrow it."""
     if len(case.row) >= pace.LEAST_KEPT:
         ordered = np.sort(case.row)
@@ -198,7 +198,7 @@ def _judge_resolution(case: Measured, share: float) -> Iterator[Evidence]:
     resolution = case.surroundings.clock.resolution
     if resolution is None or case.lengths is None:
         return
-    length = middle(case.lengths[~np.isnan(case.lengths)])
+    length = find_median(case.lengths[~np.isnan(case.lengths)])
     if resolution > share * length:
         part = resolution / length if length > 0 else math.inf
         yield noted(

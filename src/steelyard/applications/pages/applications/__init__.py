@@ -164,11 +164,11 @@ def _make_speed(result: Result, run: phase_bars.Cell) -> Speed:
 
 def _explain_no_speed(result: Result) -> str:
     """Returns why a run has no speed; "" if it has one."""
-    if applications.failed(result):
+    if applications.explain_failure(result):
         return "could not be run"
     if not applications.verified(result):
         return UNVERIFIED
-    return "" if applications.large_enough(result) else TOO_SMALL
+    return "" if applications.is_large(result) else TOO_SMALL
 
 
 def _format_mega(value: float | None) -> str:
@@ -194,7 +194,7 @@ def _make_verified_row(result: Result, run: phase_bars.Cell) -> Verified:
     passed = applications.verified(result)
     # A failed run shows a failed quantity. Where nothing was computed, another one may have a greater error.
     worst = npb.find_worst([q for q in quantities if not q.passed] or quantities)
-    why = "" if passed else applications.checked(result)
+    why = "" if passed else applications.describe_check(result)
     named = f"{run.benchmark}, {applications.describe_parameters(result)}"
     return Verified(
         run=run,

@@ -33,7 +33,7 @@ def draw_phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[d
     for name in dict.fromkeys(c.benchmark for _, c in timed):
         of_name = [(r, c) for r, c in timed if c.benchmark == name]
         # In a class that is too small, the start of each phase dominates its time.
-        shown = [(r, c) for r, c in of_name if applications.large_enough(r)] or of_name
+        shown = [(r, c) for r, c in of_name if applications.is_large(r)] or of_name
         shown = shown[-MOST_DRAWN:]
         left, most = left + len(of_name) - len(shown), max(most, len(shown))
         made.append(_draw_bars(name, of_name, [c for _, c in shown]))

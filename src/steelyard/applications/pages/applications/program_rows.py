@@ -64,7 +64,7 @@ def _make_program(result: Result, evaluation: Evaluation, alike: set[str]) -> Pr
         time=values.shown(result, "time"),
         merit=values.shown(result, name) if name else None,
         meaning=what,
-        checked=applications.checked(result),
+        checked=applications.describe_check(result),
         passed=applications.verified(result),
         level=values.level(result),
         evidence=values.why(result),

@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         for k in groups.KERNELS
         for p in cases.pairs(cases.of(evaluation.results, BENCHMARK, k), "vectors", "no", "yes")
     ]
-    near = _select_smallest([p for p in pairs if groups.usual(p[1].kernel, p[1].parameters.get("stride"))])
+    near = _select_smallest([p for p in pairs if groups.has_usual_stride(p[1].kernel, p[1].parameters.get("stride"))])
     gains: dict[str, list[Gain]] = {}
     for scalar, vectors in near:
         if (gained := ratio(scalar, vectors)) is not None:

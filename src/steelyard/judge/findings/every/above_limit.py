@@ -6,7 +6,7 @@ from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Limit, Result, Value
 from steelyard.model.units import percent, quantity
 from steelyard.statistics.results import cases
-from steelyard.statistics.validity.limits import is_above, share
+from steelyard.statistics.validity.limits import find_share, is_above
 
 NAMED = 8
 
@@ -36,7 +36,7 @@ def _find_excess(evaluation: Evaluation, result: Result) -> Excess | None:
     for metric, value in result.metrics.items():
         limit = result.limits.get(metric)
         if limit and is_above(value, limit):
-            return Excess(result, value, limit, share(value, limit) or 1.0)
+            return Excess(result, value, limit, find_share(value, limit) or 1.0)
     return None
 
 

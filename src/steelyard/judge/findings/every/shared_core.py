@@ -9,7 +9,7 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.cause import explain
 from steelyard.statistics.validity.measures import MEASURES
-from steelyard.statistics.validity.pace import typical
+from steelyard.statistics.validity.pace import find_typical
 
 KIND = "shared core"  # of the evidence in a verdict
 OFTEN = 0.10  # of the results: fewer are named by the rule on disturbances only
@@ -18,7 +18,7 @@ FEWEST = 10  # records that are needed to know how many additions the core can i
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the results whose core issued clearly fewer additions than it can; a good one without any."""
-    rates = [rate for record in evaluation.run.records if (rate := typical(record, "issued")) is not None]
+    rates = [rate for record in evaluation.run.records if (rate := find_typical(record, "issued")) is not None]
     measured = cases.measured(evaluation.results)
     if len(rates) < FEWEST or not measured:
         return []

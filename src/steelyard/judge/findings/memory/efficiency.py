@@ -22,7 +22,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     triad = [r for r in cases.select_greatest(triad, "threads") if "bandwidth" in r.metrics]
     if not triad:
         return []
-    trusted = trust.most_trusted(triad)
+    trusted = trust.select_most_trusted(triad)
     best = max(trusted, key=lambda r: _choose_traffic(r).value)
     limit = _limit(evaluation, best)
     if limit is not None and limit.value > 0:

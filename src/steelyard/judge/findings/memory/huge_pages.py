@@ -8,7 +8,7 @@ from steelyard.model.caches import cache_levels
 from steelyard.model.units import binary_size, percent, quantity
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import Ratio, cost, ratio
-from steelyard.statistics.results.tolerance import points
+from steelyard.statistics.results.tolerance import list_points
 
 WHAT = {
     "G": "an access at the worst corner of APEX-MAP (G)",
@@ -22,7 +22,7 @@ BEYOND = 4  # times the last-level cache: almost no access hits it
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares small with huge pages if both were measured; otherwise checks whether the latency ladder shows the TLB."""
-    compared = [_compare_pages(evaluation, point.role.point, point.results) for point in points(evaluation)]
+    compared = [_compare_pages(evaluation, point.role.point, point.results) for point in list_points(evaluation)]
     findings = [finding for finding in compared if finding]
     return findings or _judge_ladder(evaluation)
 

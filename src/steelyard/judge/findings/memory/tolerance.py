@@ -6,7 +6,7 @@ from steelyard.model import Evaluation, Finding, Remedy
 from steelyard.model.roles import TolerancePoint
 from steelyard.model.units import percent
 from steelyard.statistics.results.network_tolerance import PairTolerance
-from steelyard.statistics.results.tolerance import Tolerance, points, tolerance
+from steelyard.statistics.results.tolerance import Tolerance, list_points, tolerance
 from steelyard.statistics.validity import trust
 
 # Tolerant: n threads reduce the cost below 1.5/n of the cost with one. Little tolerant: a speed-up below 1.25.
@@ -21,7 +21,7 @@ TOO_WIDE = 1.5  # greatest over least speed-up of the interval: a wider one cont
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each point that was measured with one thread and with more; the most threads decide."""
-    usual = ((point.role, [t for t in tolerance(point) if t.usual]) for point in points(evaluation))
+    usual = ((point.role, [t for t in tolerance(point) if t.usual]) for point in list_points(evaluation))
     return [_make_finding(evaluation, role, tolerances) for role, tolerances in usual if tolerances]
 
 

@@ -3,7 +3,7 @@
 from statistics import median
 from typing import NamedTuple
 
-from steelyard.measure.mpi import labelled
+from steelyard.measure.mpi import find_by_label
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.units import quantity, significant
 from steelyard.statistics.results import cases, messages
@@ -83,7 +83,7 @@ def _make_finding(mpi: str, waits: list[Waiting]) -> Finding:
     lines: dict[str, str] = {}
     for wait in waits:  # the worst of each kernel and size comes first
         lines.setdefault(_label(wait.crowded), _format_times(wait))
-    flavour = labelled(mpi)
+    flavour = find_by_label(mpi)
     advice = (flavour and flavour.waiting) or "read in the manual of the MPI how its ranks yield the processor"
     evidence = tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED]
     cause = (

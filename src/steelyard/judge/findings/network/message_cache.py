@@ -6,7 +6,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.roles import Messages
 from steelyard.model.units import binary_size, quantity, significant, span
 from steelyard.statistics.results import cases, messages
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.results.reuse import Reuse, artefacts
 
 NAMED = 8  # curves that are listed
@@ -23,7 +23,7 @@ REMEDY = (
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each benchmark on all its curves; nothing if reused buffers make no difference."""
     findings: list[Finding] = []
-    roles = [(name, role) for name, role in playing(evaluation, Messages) if role.reused]
+    roles = [(name, role) for name, role in find_roles(evaluation, Messages) if role.reused]
     for benchmark in dict.fromkeys(name for name, _ in roles):
         kernels = [(role.kernel, role.reused) for name, role in roles if name == benchmark]
         curves = [

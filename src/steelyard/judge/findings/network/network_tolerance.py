@@ -7,7 +7,7 @@ from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import PairsPoint
 from steelyard.model.units import binary_size, percent
 from steelyard.statistics.results import cases, messages
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.results.network_tolerance import PairTolerance, tolerances
 from steelyard.statistics.validity import trust
 
@@ -23,7 +23,7 @@ HIDES = {"tolerant": "hide", "partly tolerant": "hide only a part of", "little t
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each kernel with pairs, on its smallest and largest message at the most pairs."""
     findings = []
-    for benchmark, role in playing(evaluation, PairsPoint):
+    for benchmark, role in find_roles(evaluation, PairsPoint):
         results = cases.of(evaluation.results, benchmark, role.kernel)
         if curves := [rows for rows in tolerances(results) if rows[0].size > 0]:
             findings.append(_make_finding(evaluation, benchmark, role.title, curves))

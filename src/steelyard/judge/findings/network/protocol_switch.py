@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from steelyard.measure.mpi import labelled
+from steelyard.measure.mpi import find_by_label
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.roles import Messages
 from steelyard.model.units import binary_size, quantity, significant
 from steelyard.statistics.models.artefact import place
-from steelyard.statistics.models.hockney import Region, Switch, regions, switches
+from steelyard.statistics.models.hockney import Region, Switch, fit_regions, switches
 from steelyard.statistics.results import cases, messages
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.results.identity import Identity, identity
 
 PINGPONG = "network.pingpong"  # its curves need no name: a message is one direction of it
@@ -36,9 +36,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     clearest: dict[Identity, Curve] = {}
     judged: dict[str, set[Identity]] = {}  # by the title of the curves
     # The ping-pong comes first by its name: if it shows a switch, the finding names it.
-    for benchmark, role in ((name, role) for name, role in playing(evaluation, Messages) if role.title):
+    for benchmark, role in ((name, role) for name, role in find_roles(evaluation, Messages) if role.title):
         for curve in messages.curves(cases.of(evaluation.results, benchmark, role.kernel)):
-            lines = regions(messages.times(curve))
+            lines = fit_regions(messages.times(curve))
             switching = _find_switches(evaluation, role.title, curve, lines)
             key = identity(curve[0], messages.SIZE, "buffers")
             if lines:
@@ -83,7 +83,7 @@ def _make_finding(curves: list[Curve], judged: dict[str, set[Identity]]) -> Find
 def _name_limits(curves: list[Curve]) -> str:
     """Returns the names of the settings for the limit, of each MPI with a switch and of UCX."""
     mpis = dict.fromkeys(str(s.curve[0].parameters.get("mpi", "")) for s in curves)
-    settings = {k.name: f"{k.title} {k.eager}" for k in map(labelled, mpis) if k and k.eager}
+    settings = {k.name: f"{k.title} {k.eager}" for k in map(find_by_label, mpis) if k and k.eager}
     return ", ".join([*settings.values(), "UCX UCX_RNDV_THRESH."])
 
 

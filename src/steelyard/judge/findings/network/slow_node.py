@@ -14,7 +14,7 @@ from steelyard.model import Evaluation, Finding, Machine, Remedy
 from steelyard.model.roles import Witness
 from steelyard.model.units import binary_size, quantity, significant
 from steelyard.statistics.results import messages
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.validity import trust
 
 NAMED = 8  # looks that are listed
@@ -104,7 +104,7 @@ class Slow(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each slow node, link and rank; a good one if there is none and the comparisons are precise."""
-    alike = {(name, role.kernel) for name, role in playing(evaluation, Witness)}
+    alike = {(name, role.kernel) for name, role in find_roles(evaluation, Witness)}
     reports = judge_peers(evaluation.results, evaluation.run.machine, alike)
     slow = sorted((s for t in reports for s in _list_slow(t)), key=lambda s: -s.factor)
     nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
@@ -116,7 +116,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for s in slow:
         by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
     order = ("switch", "uplink", "node", "link", "rank")
-    one_machine = any(map(messages.colocated, evaluation.results))
+    one_machine = any(map(messages.shared_a_machine, evaluation.results))
     findings = [
         _make_finding(members, reports, one_machine, evaluation.run.machine)
         for _, members in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))

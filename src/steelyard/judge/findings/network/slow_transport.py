@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from steelyard.measure.mpi import labelled, steers_transport
+from steelyard.measure.mpi import find_by_label, steers_transport
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.model import Evaluation, Finding, Limit, Machine, Result, Run, Setting
 from steelyard.model.mpi_settings import ENVIRONMENT, describe, describe_source
@@ -46,7 +46,7 @@ def _is_small(result: Result) -> bool:
 
 def _report_steered(mpi: str, small: list[Result], run: Run) -> list[Finding]:
     """Returns a finding if small messages within the machine are slow where a setting of the user chooses the transport."""
-    flavour = labelled(mpi)
+    flavour = find_by_label(mpi)
     slow = [(r, chosen) for r in small if _seconds(r) >= KERNEL and (chosen := _list_transport_settings(r, run))]
     if not slow or flavour is None:
         return []
@@ -67,7 +67,7 @@ def _report_steered(mpi: str, small: list[Result], run: Run) -> list[Finding]:
 
 def _list_transport_settings(result: Result, run: Run) -> tuple[Setting, ...]:
     """Returns the settings of the user that choose the transport of a case."""
-    flavour = labelled(str(result.parameters.get("mpi", "")))
+    flavour = find_by_label(str(result.parameters.get("mpi", "")))
     settings = mpi_in_effect.list_of_case(run.machine, run.site, result.parameters)
     return tuple(s for s in settings if flavour and steers_transport(s, flavour))
 
@@ -120,7 +120,7 @@ def _judge_network(mpi: str, results: list[Result], machine: Machine) -> list[Fi
     """Returns a finding if a system file contains the link rate; the settings do not show which networks a host has."""
     link = machine.limits.get("network_bandwidth")
     across = cases.where(results, transport="default", placement="other node")
-    across = [r for r in across if "bandwidth" in r.metrics and not messages.colocated(r)]
+    across = [r for r in across if "bandwidth" in r.metrics and not messages.shared_a_machine(r)]
     if link is None or not link.value > 0 or not across:
         return []
     best = max(across, key=lambda r: r.metrics["bandwidth"].value)
@@ -174,7 +174,7 @@ def _seconds(result: Result) -> float:
 
 
 def _suggest_transport(mpi: str) -> str:
-    flavour = labelled(mpi)
+    flavour = find_by_label(mpi)
     return (
         f"{flavour.title}: {flavour.shared_memory}"
         if flavour and flavour.shared_memory
@@ -184,6 +184,6 @@ def _suggest_transport(mpi: str) -> str:
 
 def _suggest_verbose_settings(mpi: str) -> str:
     """Returns the settings with which the MPI and the layers below it report their transport."""
-    flavour = labelled(mpi)
+    flavour = find_by_label(mpi)
     switches = [f"{flavour.title}: {flavour.verbose}"] if flavour and flavour.verbose else []
     return "; ".join([*switches, "UCX: UCX_LOG_LEVEL=info", "libfabric: fi_info"])

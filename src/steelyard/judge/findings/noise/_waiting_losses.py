@@ -9,7 +9,7 @@ from steelyard.model import Evaluation, Record
 from steelyard.model.roles import Waiting
 from steelyard.statistics.models.detours import Detours, expected_collective_slowdown
 from steelyard.statistics.results import cases, messages
-from steelyard.statistics.results.benchmark_roles import playing
+from steelyard.statistics.results.benchmark_roles import find_roles
 
 SMALL = 8  # bytes: the transfer of such messages takes almost no time
 
@@ -47,7 +47,7 @@ def find_thread_loss(record: Record, detours_of_threads: Sequence[Detours], usua
 
 def rank_losses(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
     """Yields the loss of kernels whose ranks wait for each other, for small messages and the most ranks: mean over median."""
-    for name, role in playing(evaluation, Waiting):
+    for name, role in find_roles(evaluation, Waiting):
         waiting = [r for r in evaluation.results if (r.benchmark, r.kernel) == (name, role.kernel)]
         waiting = [r for r in waiting if messages.size(r) <= SMALL and not messages.oversubscribed(r)]
         for result in cases.select_greatest(waiting, "ranks")[:1]:

@@ -40,7 +40,7 @@ def working_set(kernel: str, elements: float, stride: int = 1) -> float:
     return longest + 8 * elements if kernel == "strided_copy" else longest * _VECTORS.get(kernel, 2)
 
 
-def usual(kernel: str, stride: object) -> bool:
+def has_usual_stride(kernel: str, stride: object) -> bool:
     """Returns whether the kernel has this stride in tables: 1 or none; 3 for strided_copy."""
     return stride in ((3,) if kernel == "strided_copy" else (None, 1))
 

@@ -10,7 +10,7 @@ from steelyard.model import Machine, Result
 from steelyard.model.cores import usable_cores
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
 from steelyard.model.units import significant
-from steelyard.statistics.models.rinf import Curve, between, fit, rate
+from steelyard.statistics.models.rinf import Curve, fit, rate, select_regime
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import ratio
 
@@ -61,7 +61,7 @@ def fits(results: Iterable[Result], machine: Machine) -> tuple[Fitted, ...]:
         ends = ((1, groups.first_cache(machine) / bytes_), (groups.last_cache(machine) / bytes_, float("inf")))
         for regime, (first, last) in zip(REGIMES, ends, strict=True):
             shortest = [r for r in members if _read_elements(r) >= first][:1]  # it determines the start-up time
-            curve = fit(between(points, first, last), sum(map(_find_resolution, shortest)))
+            curve = fit(select_regime(points, first, last), sum(map(_find_resolution, shortest)))
             if curve:
                 fitted.append(Fitted(kernel, toolchain, regime, curve, flops))
     return tuple(fitted)
@@ -272,7 +272,7 @@ def _read_elements(result: Result) -> float:
 
 
 def _is_usual(result: Result) -> bool:
-    return groups.usual(result.kernel, result.parameters.get("stride"))
+    return groups.has_usual_stride(result.kernel, result.parameters.get("stride"))
 
 
 def _line(name: str, members: list[tuple[float, Result]], metric: str) -> Series:

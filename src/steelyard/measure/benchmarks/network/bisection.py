@@ -186,7 +186,7 @@ def _draw_pairs(halves: Sequence[Result]) -> Figure:
     )
 
 
-def effective(results: Sequence[Result]) -> dict[int, tuple[float, float, float]]:
+def summarise_matchings(results: Sequence[Result]) -> dict[int, tuple[float, float, float]]:
     """Returns for each size the mean, least and greatest rate over all random matchings."""
     rates: dict[int, list[float]] = {}
     for r in results:
@@ -196,7 +196,7 @@ def effective(results: Sequence[Result]) -> dict[int, tuple[float, float, float]
 
 
 def _draw_effective(results: Sequence[Result]) -> Figure | None:
-    rates = effective(results)
+    rates = summarise_matchings(results)
     if not rates:
         return None
     names = ("mean: effective bisection bandwidth", "lowest of the matchings", "highest of the matchings")

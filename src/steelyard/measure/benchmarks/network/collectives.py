@@ -112,7 +112,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     )
 
 
-def together(seconds: float, record: Record) -> float | None:
+def time_together(seconds: float, record: Record) -> float | None:
     """Returns the seconds of a nonblocking operation with a computation of equal length; full overlap halves the sum."""
     value = _details(record).get("together")
     return float(value) if value else None
@@ -121,7 +121,7 @@ def together(seconds: float, record: Record) -> float | None:
 metrics = (
     Metric("time", "s", "lower", "time of the operation", elapsed),
     Metric("bandwidth", "B/s", "higher", "bandwidth, counting the bytes that must move at least", per_second("bytes")),
-    Metric("together", "s", "lower", "time together with a computation of the same length", together),
+    Metric("together", "s", "lower", "time together with a computation of the same length", time_together),
 )
 
 

@@ -27,8 +27,8 @@ from steelyard.measure.benchmarks.network.protocol import join_words, networks, 
 from steelyard.measure.benchmarks.network.sizes import TWO_RANKS, pairs
 from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.statistics.models.hockney import regions
-from steelyard.statistics.models.loggp import LogGP, Train, parameters
+from steelyard.statistics.models.hockney import fit_regions
+from steelyard.statistics.models.loggp import LogGP, Train, fit_parameters
 
 parallel = True
 
@@ -110,12 +110,12 @@ def fits(results: Sequence[Result]) -> tuple[tuple[str, LogGP], ...]:
     """
     trains, received = _trains(results), _read_receive_times(results)
     alone = [(float(t.size), t.seconds / 2) for t in trains if t.messages == 1]
-    borders = [(r.first, r.last) for r in regions(alone)]
+    borders = [(r.first, r.last) for r in fit_regions(alone)]
     borders = borders or ([(min(alone)[0], max(alone)[0])] if alone else [])
     fitted = []
     for first, last in borders:
         inside = [t for t in trains if first <= t.size <= last]
-        fitted.append((sizes_of(first, last), parameters(inside, received)))
+        fitted.append((sizes_of(first, last), fit_parameters(inside, received)))
     return tuple(fitted)
 
 

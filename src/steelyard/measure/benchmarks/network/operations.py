@@ -66,7 +66,7 @@ time = seconds_for_each("operations")
 metrics = (Metric("time", "s", "lower", "operation and synchronisation", time),)
 
 
-def alone(results: Sequence[Result]) -> Mapping[tuple[str, int], float | None]:
+def subtract_barrier(results: Sequence[Result]) -> Mapping[tuple[str, int], float | None]:
     """Returns the seconds that an operation adds to its barrier, by kernel and integers; None if not above zero.
 
     The results must have one setting (ranks, MPI …). Empty if the barrier was not measured.
@@ -118,7 +118,7 @@ def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> li
             kind="bars",
             x=x,
             y=log,
-            series=_series(alone(results)),
+            series=_series(subtract_barrier(results)),
             caption="The bars show the time with the barrier minus the time of the barrier alone. There is no bar if "
             "the difference is not above 0.",
         ),

@@ -7,7 +7,7 @@ from steelyard.model import Result, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.units import binary_size, quantity
 from steelyard.model.words import find_words
-from steelyard.statistics.models.hockney import Region, half_bandwidth, regions, switches
+from steelyard.statistics.models.hockney import Region, fit_regions, half_bandwidth, switches
 
 APART = ("placement", "transport", "mpi", "toolchain")  # a difference in one of these is another network
 
@@ -52,7 +52,7 @@ def hockney(results: Sequence[Result]) -> tuple[Figure, Figure]:
     marks: list[Mark] = []
     for name, members in networks(select(results, kernel="pingpong", buffers="reused")).items():
         points = sorted((float(r.parameters["message_bytes"]), r.metrics["latency"]) for r in members if r.metrics)
-        fitted = regions([(size, value.value) for size, value in points])
+        fitted = fit_regions([(size, value.value) for size, value in points])
         measured = [(size, value.value) for size, value in points if size > 0]
         series.append(Series(join_words(name, "measured"), *_columns(measured), connected=False))
         series += [_line(name, region) for region in fitted]

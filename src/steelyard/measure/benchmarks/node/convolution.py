@@ -14,9 +14,9 @@ Source: The kernel "2dcon" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.
 our own.
 """
 
-from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, figures_of, limit, make_axes, openmp
 
-axes = axes_of(("convolution",), "elements", quick=1024**2, usual=4096**2, filling=8192**2, setup=0.4, weak=True)
+axes = make_axes(("convolution",), "elements", quick=1024**2, usual=4096**2, filling=8192**2, setup=0.4, weak=True)
 demands = {"elements must be from 16² to 65536²": lambda p: 16**2 <= p["elements"] <= 65536**2}
 metrics = (TIME, FLOPS, BANDWIDTH)
 figures = figures_of("convolution")

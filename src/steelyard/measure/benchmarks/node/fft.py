@@ -18,12 +18,12 @@ own. D. Bailey, FFTs in external or hierarchical memory (1990); T. Stockham (196
 and S. Johnson, The design and implementation of FFTW3 (2005).
 """
 
-from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, figures_of, limit, make_axes, openmp
 from steelyard.measure.benchmarks.node.site_libraries import beside
 
 LENGTHS = tuple(1 << log for log in range(6, 31))
 axes = beside(
-    axes_of(("fft",), "elements", quick=1 << 16, usual=1 << 22, filling=1 << 24, setup=1.5), "fftw", setup=4.0
+    make_axes(("fft",), "elements", quick=1 << 16, usual=1 << 22, filling=1 << 24, setup=1.5), "fftw", setup=4.0
 )
 demands = {"elements must be a power of two from 64 to 2^30": lambda p: p["elements"] in LENGTHS}
 metrics = (TIME, FLOPS)

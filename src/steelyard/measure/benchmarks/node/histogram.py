@@ -13,10 +13,10 @@ the same bin wait for each other. This effect is strongest on a GPU.
 Source: The kernel "hist" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
-from steelyard.measure.benchmarks.node.modes import BANDWIDTH, TIME, axes_of, figures_of, limit, openmp, rate
+from steelyard.measure.benchmarks.node.modes import BANDWIDTH, TIME, figures_of, limit, make_axes, openmp, rate
 from steelyard.model import Metric
 
-axes = axes_of(("histogram",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.2, weak=True)
+axes = make_axes(("histogram",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.2, weak=True)
 demands = {"elements must be below 2^32": lambda p: p["elements"] < 1 << 32}
 metrics = (TIME, Metric("keys", "1/s", "higher", "keys counted", rate), BANDWIDTH)
 figures = figures_of("histogram")

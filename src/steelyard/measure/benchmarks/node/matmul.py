@@ -18,10 +18,10 @@ own. The order of the loops is that of K. Goto and R. van de Geijn, Anatomy of h
 the result is verified as R. Freivalds proposed (1977).
 """
 
-from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, figures_of, limit, make_axes, openmp
 from steelyard.measure.benchmarks.node.site_libraries import beside
 
-axes = beside(axes_of(("matmul",), "order", quick=512, usual=1024, filling=4096, setup=0.1), "blas", setup=0.2)
+axes = beside(make_axes(("matmul",), "order", quick=512, usual=1024, filling=4096, setup=0.1), "blas", setup=0.2)
 demands = {"order must be at most 32768": lambda p: p["order"] <= 1 << 15}
 metrics = (TIME, FLOPS)
 figures = figures_of("matmul")

@@ -15,12 +15,12 @@ K. E. Batcher, Sorting networks and their applications, AFIPS 1968; J. Chhugani 
 Multi-Core SIMD CPU Architecture, VLDB 2008; O. Green et al., GPU Merge Path, ICS 2012.
 """
 
-from steelyard.measure.benchmarks.node.modes import TIME, axes_of, figures_of, limit, openmp, rate
+from steelyard.measure.benchmarks.node.modes import TIME, figures_of, limit, make_axes, openmp, rate
 from steelyard.model import Metric
 
 KEYS = Metric("keys", "1/s", "higher", "keys sorted", rate)
 
-axes = axes_of(("mergesort",), "elements", quick=1 << 18, usual=1 << 22, filling=1 << 24, setup=0.5)
+axes = make_axes(("mergesort",), "elements", quick=1 << 18, usual=1 << 22, filling=1 << 24, setup=0.5)
 metrics = (TIME, KEYS)
 figures = figures_of("mergesort")
 __all__ = ["axes", "figures", "limit", "metrics", "openmp"]

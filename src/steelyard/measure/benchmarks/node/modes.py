@@ -18,7 +18,7 @@ MODEL: dict[str, tuple[Scalar, ...]] = {"model": ("threads",)}
 openmp = True
 
 
-def axes_of(
+def make_axes(
     kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False, filling: int = 0
 ) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     """Returns axes of kernels with the size parameter `size`: all numbers of threads, each device, both together.
@@ -83,7 +83,7 @@ def _fills(result: Result) -> bool:
     return time is not None and time.value > 5e-4
 
 
-def called(result: Result, machine: Machine) -> str:
+def describe_mode(result: Result, machine: Machine) -> str:
     """Returns the mode in words: "2 threads", the device's kind, or both."""
     mode, threads = result.parameters.get("mode"), int(result.parameters.get("threads", 1))
     words = plural(threads, "OpenMP thread" if "model" in result.parameters else "thread")
@@ -106,7 +106,7 @@ def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figur
                 label = f"{r.kernel}, {r.parameters.get('toolchain')}" if several else r.kernel
                 groups.setdefault(label, []).append(r)
         series = tuple(
-            draw_values(label, [called(r, machine) for r in members], [r.metrics["time"] for r in members])
+            draw_values(label, [describe_mode(r, machine) for r in members], [r.metrics["time"] for r in members])
             for label, members in sorted(groups.items())
         )
         return (

@@ -15,12 +15,12 @@ Source: The kernel "amcd" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.,
 N. Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21 (1953).
 """
 
-from steelyard.measure.benchmarks.node.modes import TIME, axes_of, figures_of, limit, openmp, rate
+from steelyard.measure.benchmarks.node.modes import TIME, figures_of, limit, make_axes, openmp, rate
 from steelyard.model import Metric
 
 STEPS = Metric("steps", "1/s", "higher", "steps of the chains", rate)
 
-axes = axes_of(("montecarlo",), "steps", quick=2000, usual=100_000, setup=1.0, weak=True)
+axes = make_axes(("montecarlo",), "steps", quick=2000, usual=100_000, setup=1.0, weak=True)
 metrics = (TIME, STEPS)
 figures = figures_of("montecarlo")
 __all__ = ["axes", "figures", "limit", "metrics", "openmp"]

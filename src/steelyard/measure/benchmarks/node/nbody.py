@@ -15,9 +15,9 @@ forces, which would halve the work; most programs for devices do not use it eith
 Source: The kernel "nbody" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
-from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import FLOPS, TIME, figures_of, limit, make_axes, openmp
 
-axes = axes_of(("nbody",), "bodies", quick=2048, usual=8192, filling=1 << 16, setup=0.1)
+axes = make_axes(("nbody",), "bodies", quick=2048, usual=8192, filling=1 << 16, setup=0.1)
 demands = {"bodies must be at least 2": lambda p: p["bodies"] >= 2}
 metrics = (TIME, FLOPS)
 figures = figures_of("nbody")

@@ -13,9 +13,9 @@ memory. If threads and a device work together, the time includes the transfer of
 Source: The kernel "red" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
-from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, figures_of, limit, make_axes, openmp
 
-axes = axes_of(("reduction",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.2, weak=True)
+axes = make_axes(("reduction",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.2, weak=True)
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("reduction")
 __all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -21,9 +21,9 @@ device's blocks of rows J. Greathouse and M. Daga, Efficient sparse matrix-vecto
 format (SC 2014).
 """
 
-from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, figures_of, limit, make_axes, openmp
 
-axes = axes_of(("spmv",), "elements", quick=1 << 18, usual=1 << 20, filling=1 << 22, setup=0.5, weak=True)
+axes = make_axes(("spmv",), "elements", quick=1 << 18, usual=1 << 20, filling=1 << 22, setup=0.5, weak=True)
 demands = {"elements must be at most 2^27": lambda p: p["elements"] <= 1 << 27}
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("spmv")

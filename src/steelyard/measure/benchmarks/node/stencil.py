@@ -17,9 +17,9 @@ Source: The kernel "3dstc" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.
 are our own.
 """
 
-from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, figures_of, limit, make_axes, openmp
 
-axes = axes_of(("stencil",), "elements", quick=128**3, usual=256**3, filling=512**3, setup=0.6, weak=True)
+axes = make_axes(("stencil",), "elements", quick=128**3, usual=256**3, filling=512**3, setup=0.6, weak=True)
 demands = {"elements must be from 16³ to 1024³": lambda p: 16**3 <= p["elements"] <= 1024**3}
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("stencil")

@@ -12,9 +12,9 @@ sum.
 Source: The kernel "vecop" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """
 
-from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
+from steelyard.measure.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, figures_of, limit, make_axes, openmp
 
-axes = axes_of(("vector",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.3, weak=True)
+axes = make_axes(("vector",), "elements", quick=1 << 22, usual=1 << 24, filling=1 << 27, setup=0.3, weak=True)
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("vector")
 __all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -53,7 +53,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     return (Axes(values, sampling, 0.1 + SERIES * QUANTA * 1e-4, bounds={"quantum": (1e-5, 1e-2)}),)
 
 
-def lost(seconds: float, record: Record) -> float | None:
+def find_lost_share(seconds: float, record: Record) -> float | None:
     """Returns the lost share of the time of all threads; None if the clock shows no loss."""
     if record.kernel == "fixed_time":
         shares = list(chain.from_iterable(s.lost for s in slices(record)))
@@ -65,7 +65,7 @@ def lost(seconds: float, record: Record) -> float | None:
     return share if share > 0 else None
 
 
-def lost_together(seconds: float, record: Record) -> float | None:
+def find_lost_together(seconds: float, record: Record) -> float | None:
     """Returns the lost share of the median series, which ends with its slowest thread; None for fixed slices."""
     all_detours = [s for _, s in threads_with_detours(record)]
     least = (
@@ -76,7 +76,7 @@ def lost_together(seconds: float, record: Record) -> float | None:
     return 1 - least / seconds if 0 < least < seconds else None
 
 
-def longest(seconds: float, record: Record) -> float | None:
+def find_longest(seconds: float, record: Record) -> float | None:
     """Returns the longest detour of all threads, in seconds; None if there is no detour."""
     return max((s.greatest for _, s in threads_with_detours(record) if s.greatest), default=None)
 
@@ -88,15 +88,15 @@ def rate(seconds: float, record: Record) -> float | None:
 
 
 metrics = (
-    Metric("lost", "%", "lower", "share of the time that is lost", lost),
+    Metric("lost", "%", "lower", "share of the time that is lost", find_lost_share),
     Metric(
         "lost_together",
         "%",
         "lower",
         "share of the time that is lost if all threads wait for the slowest one after a series of quanta",
-        lost_together,
+        find_lost_together,
     ),
-    Metric("longest", "s", "lower", "longest detour", longest),
+    Metric("longest", "s", "lower", "longest detour", find_longest),
     Metric("rate", "1/s", "lower", "detours per second and processor", rate),
 )
 

@@ -8,8 +8,8 @@ from operator import itemgetter
 import numpy as np
 
 from steelyard.model import Record
-from steelyard.statistics.models.detours import Detours, detours
-from steelyard.statistics.models.spectrum import Tone, spectrum
+from steelyard.statistics.models.detours import Detours, find_detours
+from steelyard.statistics.models.spectrum import Tone, find_rhythms
 from steelyard.statistics.samples.interval import Array
 
 LEAST_PERIODS = 10  # in a measurement: a lower frequency cannot be distinguished from drift
@@ -64,7 +64,7 @@ def slices(record: Record) -> tuple[Slices, ...]:
 
 def threads_with_detours(record: Record) -> tuple[tuple[Thread, Detours], ...]:
     """Returns each thread of `fixed_work` with its detours, except threads with too few quanta."""
-    pairs = ((thread, detours(thread.seconds)) for thread in threads(record))
+    pairs = ((thread, find_detours(thread.seconds)) for thread in threads(record))
     return tuple((thread, losses) for thread, losses in pairs if losses)
 
 
@@ -77,7 +77,7 @@ def median_detours(record: Record) -> Detours | None:
 def tones(record: Record) -> tuple[Tone, ...]:
     """Returns the frequencies of all threads' detours, each once, from the thread with the clearest signal."""
     tones: list[Tone] = []
-    candidates = chain.from_iterable(spectrum(t.seconds, t.starts) or () for t in threads(record))
+    candidates = chain.from_iterable(find_rhythms(t.seconds, t.starts) or () for t in threads(record))
     for tone in sorted(candidates, key=lambda t: t.p):
         if all(abs(tone.frequency - f.frequency) > 2 * max(tone.resolution, f.resolution) for f in tones):
             tones.append(tone)

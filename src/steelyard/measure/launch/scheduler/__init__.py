@@ -177,7 +177,7 @@ def launcher(name: str) -> Launcher:
     return all_launchers[name]
 
 
-def inside() -> tuple[Scheduler, Allocation] | None:
+def find_allocation() -> tuple[Scheduler, Allocation] | None:
     """Returns the scheduler and the allocation of this process; None outside of an allocation."""
     for scheduler in schedulers().values():
         if allocated := scheduler.allocation(os.environ):
@@ -185,7 +185,7 @@ def inside() -> tuple[Scheduler, Allocation] | None:
     return None
 
 
-def submitting(name: str | None) -> tuple[Scheduler, Batch]:
+def find_batch_scheduler(name: str | None) -> tuple[Scheduler, Batch]:
     """Returns the scheduler of that name, or else an installed one, with its batch functions. UsageError for an unknown name."""
     able = {scheduler.name: (scheduler, scheduler.batch) for scheduler in schedulers().values() if scheduler.batch}
     if name is not None and name not in able:

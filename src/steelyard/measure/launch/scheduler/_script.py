@@ -16,7 +16,7 @@ def script(request: Request, mark: str, words: Iterable[str], ending: str = "") 
     return "\n".join([*lines, f"exec {shlex.join([*request.program, *request.words])}{ending}", ""])
 
 
-def redirected(request: Request, outputs: str, number: str) -> str:
+def redirect_output(request: Request, outputs: str, number: str) -> str:
     """Returns redirections that make the output visible at once, for schedulers that hold it back until the job ends.
 
     `number` is the shell's expression for the number of the job.
@@ -26,7 +26,7 @@ def redirected(request: Request, outputs: str, number: str) -> str:
     return f" >{out} 2>{error}"
 
 
-def listed(file: str, called: str) -> tuple[Host, ...]:
+def read_hosts_file(file: str, called: str) -> tuple[Host, ...]:
     """Reads the hosts from a scheduler's file with a line for each rank; `called` names the file in an error. MachineFailed."""
     try:
         lines = Path(file).read_text(encoding="utf-8").split()

@@ -15,7 +15,7 @@ _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 _ALIVE = ("RUNNING", "SUSPENDED", "STOPPED")  # their stated end is the time limit
 
 
-def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
+def list_runs(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
     """Returns the runs of each task of an array on each host. UsageError for a wrong number, MachineFailed if unknown."""
     if not _JOB.fullmatch(job):
         raise UsageError(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from steelyard.errors import MachineFailed
 from steelyard.measure.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, parse_state
-from steelyard.measure.launch.scheduler._script import listed, redirected, script
+from steelyard.measure.launch.scheduler._script import read_hosts_file, redirect_output, script
 from steelyard.model import Host
 from steelyard.system.answers import parsed
 
@@ -35,7 +35,7 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     if not job or not (file or counts):
         return None
     if not counts:
-        return Allocation(job, listed(str(file), "LSF's file of hosts LSB_DJOB_HOSTFILE"))
+        return Allocation(job, read_hosts_file(str(file), "LSF's file of hosts LSB_DJOB_HOSTFILE"))
     words = counts.split()
     if len(words) % 2 or not all(count.isdecimal() and int(count) for count in words[1::2]):
         raise MachineFailed(
@@ -53,7 +53,7 @@ def batch_script(request: Request) -> str:
         words += [f"-n {(request.nodes or 1) * ranks}", f'-R "span[ptile={ranks}]"']
     asked = {"-W": request.time, "-q": request.partition, "-P": request.account}
     words += [f"{word} {value}" for word, value in asked.items() if value is not None]
-    return script(request, "#BSUB", [*words, *request.options], redirected(request, OUTPUTS, '"$LSB_JOBID"'))
+    return script(request, "#BSUB", [*words, *request.options], redirect_output(request, OUTPUTS, '"$LSB_JOBID"'))
 
 
 def limit(seconds: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from steelyard.measure.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, parse_state
-from steelyard.measure.launch.scheduler._script import clock, listed, redirected, script
+from steelyard.measure.launch.scheduler._script import clock, read_hosts_file, redirect_output, script
 from steelyard.system.answers import parsed
 
 OUTPUTS = "pbs-{job}.{kind}"
@@ -33,7 +33,7 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     job, file = environ.get("PBS_JOBID"), environ.get("PBS_NODEFILE")
     if not job or not file:
         return None
-    return Allocation(job, listed(file, "PBS's file of nodes PBS_NODEFILE"))
+    return Allocation(job, read_hosts_file(file, "PBS's file of nodes PBS_NODEFILE"))
 
 
 def batch_script(request: Request) -> str:
@@ -47,7 +47,7 @@ def batch_script(request: Request) -> str:
     words.append("-l place=scatter:excl")
     asked = {"-l walltime=": request.time, "-q ": request.partition, "-A ": request.account}
     words += [f"{word}{value}" for word, value in asked.items() if value is not None]
-    return script(request, "#PBS", [*words, *request.options], redirected(request, OUTPUTS, '"$PBS_JOBID"'))
+    return script(request, "#PBS", [*words, *request.options], redirect_output(request, OUTPUTS, '"$PBS_JOBID"'))
 
 
 def state(job: str, ask: Ask) -> tuple[State | None, str]:

@@ -21,7 +21,7 @@ from steelyard.measure.launch.scheduler import (
     parse_state,
 )
 from steelyard.measure.launch.scheduler._script import clock, script
-from steelyard.measure.launch.scheduler._slurm_past import ran
+from steelyard.measure.launch.scheduler._slurm_past import list_runs
 from steelyard.measure.machine import hostlist
 from steelyard.measure.mpi import Job, places, within
 from steelyard.model import Host
@@ -242,7 +242,7 @@ scheduler = Scheduler(
         times=r"\d+-\d+(:\d+){0,2}|\d+(:\d+){1,2}",
         lost=lost_nodes,
         array=Array(array_words, "SLURM_ARRAY_TASK_ID", active_tasks),
-        ran=ran,
+        ran=list_runs,
         same=lambda state: f"--nodelist={state.nodes}",
     ),
     full_nodes="--exclusive",

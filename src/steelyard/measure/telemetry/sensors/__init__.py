@@ -65,7 +65,7 @@ def find(root: Path = Path("/"), light: bool = False) -> Found:
     return Found(tuple(d for f in results for d in f.devices), tuple(s for f in results for s in f.refused))
 
 
-def opened(words: str) -> Device:
+def open_device(words: str) -> Device:
     """Opens a device that the user names, such as "csv:file=trace.csv" (KIND:NAME=VALUE,NAME=VALUE).
 
     UsageError for an unknown kind or setting, MachineFailed for a device that gives no reading.

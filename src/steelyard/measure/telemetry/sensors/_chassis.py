@@ -12,7 +12,7 @@ from typing import Any
 
 from steelyard.measure.telemetry.sensors import _words as words
 from steelyard.measure.telemetry.sensors._service import Service, link
-from steelyard.measure.telemetry.sensors._supplies import feeding
+from steelyard.measure.telemetry.sensors._supplies import find_feeding
 from steelyard.measure.telemetry.sensors._words import slug
 from steelyard.model.sensor import Quantity, Scope, is_power_of_node
 
@@ -143,7 +143,7 @@ def _power(service: Service, chassis: Chassis, path: str) -> None:
             continue
         name, context = str(control.get("Name") or control.get("MemberId") or place), control.get("PhysicalContext")
         point = Point(name=slug(name), path=path, where=where, scope=_CONTEXTS.get(str(context), ""))
-        is_whole = place == 0 or context == "Chassis" or (context is None and bool(feeding([name])))
+        is_whole = place == 0 or context == "Chassis" or (context is None and bool(find_feeding([name])))
         if is_whole and not chassis.whole and _is_running(chassis, path, watts):
             chassis.whole.append(point)
         elif place > 0:
@@ -216,7 +216,7 @@ def _sensors(service: Service, chassis: Chassis, path: str) -> None:
             contexts.append(context)
             powers.append((name, point, watts))
     of_all = [place for place, context in enumerate(contexts) if context == "Chassis"]
-    top = of_all if len(of_all) == 1 else feeding([name for name, _, _ in powers])
+    top = of_all if len(of_all) == 1 else find_feeding([name for name, _, _ in powers])
     whole = top if sum(powers[place][2] for place in top) > 0 else []
     for place, (_, point, _) in enumerate(powers):
         (chassis.whole if place in whole else chassis.parts).append(point)

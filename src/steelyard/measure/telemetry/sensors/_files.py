@@ -66,7 +66,7 @@ def read_with_timestamp(read: Callable[..., Answer], *of: object) -> tuple[Answe
     return answer, (before + time.time_ns()) // 2
 
 
-def optional(path: str | Path) -> float | None:
+def read_any(path: str | Path) -> float | None:
     """Returns the number in a file; None if the file is missing or contains no number."""
     try:
         return value_of(path)
@@ -90,7 +90,7 @@ def listed(folder: Path, pattern: str) -> list[Path]:
         return []
 
 
-def readable(files: Iterable[File]) -> tuple[dict[File, float], dict[File, OSError]]:
+def read_all(files: Iterable[File]) -> tuple[dict[File, float], dict[File, OSError]]:
     """Returns the files that contain a number, with the number, and the others with the reason."""
     good: dict[File, float] = {}
     bad: dict[File, OSError] = {}
@@ -102,13 +102,13 @@ def readable(files: Iterable[File]) -> tuple[dict[File, float], dict[File, OSErr
     return good, bad
 
 
-def held(sensors: Sequence[Sensor]) -> list[Sensor]:
+def keep(sensors: Sequence[Sensor]) -> list[Sensor]:
     """Returns the sensors with `part_of` only if that sensor is among them: an unread sensor must not remove parts from a sum."""
     names = {sensor.name for sensor in sensors}
     return [sensor if sensor.part_of in names else replace(sensor, part_of="") for sensor in sensors]
 
 
-def why(path: str | Path, problem: OSError) -> str:
+def explain(path: str | Path, problem: OSError) -> str:
     """Returns the reason why a file cannot be read, as the middle of a sentence."""
     if isinstance(problem, PermissionError):
         return f"only root may read {path}"

@@ -14,7 +14,7 @@ _OUT = re.compile(r"\b(?:out|output|pout|dc)\b")
 _NO_POWER = re.compile(r"\b(?:max|maximum|peak|rated|capacity|limit|cap|loss)\b")
 
 
-def feeding(labels: Sequence[str]) -> list[int]:
+def find_feeding(labels: Sequence[str]) -> list[int]:
     """Returns the places of the power sensors whose sum is the power of the board: one, one for each supply, or none.
 
     The input of a supply contains its output, and both contain the power of its parts.

@@ -38,14 +38,14 @@ _SCOPES: tuple[Scope, ...] = ("", "node", "host", "processors", "memory", "accel
 MOST_DIGITS = 40  # of a printed number; more is none of a device's, and slow to convert
 
 
-def measured(unit: str) -> tuple[Quantity, float] | None:
+def parse_unit(unit: str) -> tuple[Quantity, float] | None:
     """Returns the quantity of a printed unit, and its factor to the SI unit: 'mW' → ('power', 0.001). None: not known."""
     return _PRINTED.get(unit.strip())
 
 
 def unit_of(unit: str, where: str) -> tuple[Quantity, float]:
-    """Returns the result of `measured` for a unit of a user; `where` says where it was given. UsageError if unknown."""
-    result = measured(unit)
+    """Returns the result of `parse_unit` for a unit of a user; `where` says where it was given. UsageError if unknown."""
+    result = parse_unit(unit)
     if result is None:
         raise UsageError(f"'{unit}' {where} is not a unit of a sensor. Use one of {', '.join(_PRINTED)}.")
     return result

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from steelyard.measure.telemetry.sensors import Device, Found, Kind
 from steelyard.measure.telemetry.sensors._files import (
+    explain,
     label,
     listed,
-    optional,
+    read_any,
     read_with_timestamp,
     text_of,
     value_of,
-    why,
 )
 from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Reading, Sensor
@@ -58,7 +58,7 @@ def find(root: Path) -> Found:
                     "Unplug the mains adapter."
                 )
         except OSError as problem:
-            refused.append(f"The battery {folder.name} cannot be read: {why(place, problem)}.")
+            refused.append(f"The battery {folder.name} cannot be read: {explain(place, problem)}.")
     return Found(tuple(devices), tuple(refused))
 
 
@@ -67,7 +67,7 @@ def _feeds_the_machine(folder: Path) -> bool:
     return (
         label(folder / "type") == "Battery"
         and label(folder / "scope") != "Device"
-        and optional(folder / "present") != 0
+        and read_any(folder / "present") != 0
     )
 
 

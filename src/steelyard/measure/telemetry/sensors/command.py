@@ -8,9 +8,9 @@ from steelyard.measure.telemetry.sensors import Device, Kind
 from steelyard.measure.telemetry.sensors._programs import Program
 from steelyard.measure.telemetry.sensors._words import (
     expect,
-    measured,
     number,
     number_duplicates,
+    parse_unit,
     positive,
     scope_of,
     slug,
@@ -41,7 +41,7 @@ def _measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, t
     return [
         (label, value, quantity)
         for label, printed, unit in lines
-        if (value := number(printed)) is not None and (quantity := measured(unit)) is not None
+        if (value := number(printed)) is not None and (quantity := parse_unit(unit)) is not None
     ]
 
 

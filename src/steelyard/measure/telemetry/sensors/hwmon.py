@@ -9,7 +9,7 @@ from string import ascii_lowercase
 
 from steelyard.measure.telemetry.sensors import Found, Kind
 from steelyard.measure.telemetry.sensors._chips import grace_holders, holder, is_whole, scope_of
-from steelyard.measure.telemetry.sensors._files import File, Files, label, listed, optional, readable, why
+from steelyard.measure.telemetry.sensors._files import File, Files, explain, label, listed, read_all, read_any
 from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Quantity, Scope, Sensor
 
@@ -49,13 +49,13 @@ def find(root: Path) -> Found:
     """Returns a device for each chip: I2C is slow, and one chip must not wait for another."""
     chips = listed(root / "sys/class/hwmon", "hwmon*")
     every = [channel for chip, name in zip(chips, _names(chips), strict=True) for channel in _list_channels(chip, name)]
-    good, bad = readable(channel.file for channel in every)
+    good, bad = read_all(channel.file for channel in every)
     silent = [c for c in every if is_whole(c.driver, c.word) and good.get(c.file) == 0]  # no machine draws 0 W
     usable = [channel for channel in every if channel.file in good and channel not in silent]
     devices: dict[Path, list[File]] = {}
     for channel, file in zip(usable, _add_containers(usable), strict=True):
         devices.setdefault(channel.chip, []).append(file)
-    refused = [f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items()]
+    refused = [f"{file.sensor.name} cannot be read: {explain(file.sensor.place, p)}." for file, p in bad.items()]
     refused += [f"{c.sensor.name} is left out: it reports 0 {c.sensor.unit} for the whole machine." for c in silent]
     return Found(tuple(Files(files) for files in devices.values()), tuple(refused))
 
@@ -179,7 +179,7 @@ def _file(chip: Path, path: Path, channel: str, name: str) -> File:
 
 def _read_milliseconds(path: Path) -> float:
     """Returns seconds; 0 if the chip does not state it."""
-    return max(0.0, optional(path) or 0.0) / 1000
+    return max(0.0, read_any(path) or 0.0) / 1000
 
 
 kind = Kind(

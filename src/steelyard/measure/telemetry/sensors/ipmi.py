@@ -8,12 +8,12 @@ from pathlib import Path
 from steelyard.errors import UsageError
 from steelyard.measure.telemetry.sensors import Device, Found, Kind
 from steelyard.measure.telemetry.sensors._programs import Parser, Program
-from steelyard.measure.telemetry.sensors._supplies import feeding
+from steelyard.measure.telemetry.sensors._supplies import find_feeding
 from steelyard.measure.telemetry.sensors._words import (
     expect,
-    measured,
     number,
     number_duplicates,
+    parse_unit,
     scope_of,
     slug,
     unit_of,
@@ -69,7 +69,7 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
     rows = []
     for line in text.splitlines():
         words = line.rsplit(",", 3)  # a name may hold commas
-        if len(words) == 4 and (unit := measured(words[2])) and (value := number(words[1])) is not None:
+        if len(words) == 4 and (unit := parse_unit(words[2])) and (value := number(words[1])) is not None:
             rows.append((words[0], unit, value))
     names = number_duplicates([f"{prefix}/{slug(name)}" for name, _, _ in rows])
     powers = {place: value for place, (_, (quantity, _), value) in enumerate(rows) if quantity == "power"}
@@ -90,7 +90,7 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
 def _feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]:
     """Returns the sensors that measure the whole board. One with a power that no board draws does not count."""
     places = list(labels)
-    top = [places[place] for place in feeding([*labels.values()])]
+    top = [places[place] for place in find_feeding([*labels.values()])]
     if not top or any(is_power_of_node(watts[place]) for place in top):
         return top
     rest = {place: label for place, label in labels.items() if place not in top}

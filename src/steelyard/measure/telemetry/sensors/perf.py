@@ -15,7 +15,7 @@ from pathlib import Path
 
 from steelyard.measure.machine.cpulist import readable_cpu_list
 from steelyard.measure.telemetry.sensors import Device, Found, Kind, powercap
-from steelyard.measure.telemetry.sensors._files import label, listed, optional, read_with_timestamp
+from steelyard.measure.telemetry.sensors._files import label, listed, read_any, read_with_timestamp
 from steelyard.measure.telemetry.sensors._words import number
 from steelyard.model.sensor import Reading, Sensor, scope_of_rapl
 
@@ -94,7 +94,7 @@ def find(root: Path, opener: Opener = open_event) -> Found:
     if not events:
         return Found()
     try:
-        counting = _counting(events, opener)
+        counting = _select_counting(events, opener)
         still = [event.sensor.name for event in events if event not in counting]
         device = Events(_add_containers(counting, had), opener) if counting else None
     except OSError as problem:
@@ -103,7 +103,7 @@ def find(root: Path, opener: Opener = open_event) -> Found:
     return Found((device,) if device else (), (refused,) if still else ())
 
 
-def _counting(events: Sequence[Event], opener: Opener) -> list[Event]:
+def _select_counting(events: Sequence[Event], opener: Opener) -> list[Event]:
     """Returns the events whose counters change: hypervisors and some firmware have counters that measure nothing."""
     device = Events(events, opener)
     try:
@@ -120,7 +120,7 @@ def _counting(events: Sequence[Event], opener: Opener) -> list[Event]:
 def _events(root: Path, had: set[str]) -> list[Event]:
     """Returns every event of the PMU on one CPU of each package (the kernel's `cpumask`), those of the platform only once."""
     folder = root / FOLDER
-    kind, cpus = optional(folder / "type"), readable_cpu_list(label(folder / "cpumask"))
+    kind, cpus = read_any(folder / "type"), readable_cpu_list(label(folder / "cpumask"))
     if kind is None or not cpus:
         return []
     packages = _packages(root, cpus)
@@ -142,7 +142,7 @@ def _packages(root: Path, cpus: Sequence[int]) -> dict[int, str]:
     places = {}
     for cpu in cpus:
         topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
-        package, die = (int(optional(topology / name) or 0) for name in ("physical_package_id", "die_id"))
+        package, die = (int(read_any(topology / name) or 0) for name in ("physical_package_id", "die_id"))
         places[cpu] = package, die
     several = len({package for package, _ in places.values()}) < len(places)
     return {

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.measure.telemetry.sensors import Device, Found, Kind
-from steelyard.measure.telemetry.sensors._files import held, label, listed, optional, text_of, why
-from steelyard.measure.telemetry.sensors._words import measured
+from steelyard.measure.telemetry.sensors._files import explain, keep, label, listed, read_any, text_of
+from steelyard.measure.telemetry.sensors._words import parse_unit
 from steelyard.model.sensor import Reading, Scope, Sensor
 
 _LINE = re.compile(r"([0-9]{1,20}) (J|W|C)(?: ([0-9]{1,16}) us)?")
@@ -35,7 +35,7 @@ class Counters(Device):
 def find(root: Path) -> Found:
     """Returns one device with every counter of the node and its parts, without limits such as power_cap."""
     folder = root / "sys/cray/pm_counters"
-    rate = optional(folder / "raw_scan_hz")
+    rate = read_any(folder / "raw_scan_hz")
     update = 1 / rate if rate and rate > 0 else 0.0
     sensors: list[Sensor] = []
     refused: list[str] = []
@@ -45,7 +45,7 @@ def find(root: Path) -> Found:
         try:
             match = _LINE.fullmatch(text_of(path))
         except OSError as problem:
-            refused.append(f"pm_counters/{path.name} cannot be read: {why(path, problem)}.")
+            refused.append(f"pm_counters/{path.name} cannot be read: {explain(path, problem)}.")
             continue
         if match is None:
             refused.append(f"{path} contains '{label(path)[:40]}'; expected a number in J, W or C, and a time in us.")
@@ -57,11 +57,11 @@ def find(root: Path) -> Found:
         return Found(
             (), (*refused, f"{folder} has no counter 'freshness'. Its values may belong to different moments.")
         )
-    return Found((Counters(folder, held(sensors)),) if sensors else (), tuple(refused))
+    return Found((Counters(folder, keep(sensors)),) if sensors else (), tuple(refused))
 
 
 def _sensor(path: Path, unit: str, update: float) -> Sensor:
-    quantity = measured(unit)
+    quantity = parse_unit(unit)
     assert quantity is not None
     form = path.name.rpartition("_")[2]
     # `energy` and `power` are both the whole node's, the accelerators' included; whole joules and watts are printed.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.measure.telemetry.sensors import Found, Kind
-from steelyard.measure.telemetry.sensors._files import File, Files, held, label, listed, optional, readable, why
+from steelyard.measure.telemetry.sensors._files import File, Files, explain, keep, label, listed, read_all, read_any
 from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Sensor, scope_of_rapl
 
@@ -34,11 +34,11 @@ _ALLOW = (
 
 def find(root: Path) -> Found:
     """Returns a device of all domains that can be read, and sentences for those that cannot."""
-    good, bad = readable(_domains(root / "sys/class/powercap"))
+    good, bad = read_all(_domains(root / "sys/class/powercap"))
     denied = [file for file, problem in bad.items() if isinstance(problem, PermissionError)]
     refused = [f"This machine has RAPL, but only root may read {denied[0].sensor.place}. {_ALLOW}"] if denied else []
     refused += [
-        f"{file.sensor.name} cannot be read: {why(file.sensor.place, problem)}."
+        f"{file.sensor.name} cannot be read: {explain(file.sensor.place, problem)}."
         for file, problem in bad.items()
         if file not in denied
     ]
@@ -48,7 +48,7 @@ def find(root: Path) -> Found:
         for file, value in good.items()
         if value == 0
     ]
-    counting = held(_mark_repeated({file.sensor: value * _SCALE for file, value in good.items() if value != 0}))
+    counting = keep(_mark_repeated({file.sensor: value * _SCALE for file, value in good.items() if value != 0}))
     return Found((Files([File(sensor, _SCALE) for sensor in counting]),) if counting else (), tuple(refused))
 
 
@@ -92,7 +92,7 @@ def _holder(top: str, name: str, names: Mapping[str, str]) -> str:
 
 
 def _sensor(zone: Path, name: str, parent: str) -> Sensor:
-    most = optional(zone / "max_energy_range_uj")
+    most = read_any(zone / "max_energy_range_uj")
     counted = most * _SCALE if most else None
     return Sensor(
         f"rapl/{name}",

@@ -13,7 +13,7 @@ from steelyard.measure.telemetry.sensors._chassis import (
     number,
     survey,
 )
-from steelyard.measure.telemetry.sensors._files import held, read_with_timestamp
+from steelyard.measure.telemetry.sensors._files import keep, read_with_timestamp
 from steelyard.measure.telemetry.sensors._service import Service, open_service
 from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Reading, Scope, Sensor, is_power_of_node
@@ -52,7 +52,7 @@ class Redfish(Device):
             for c in every
             if len(c.whole) == 1 and not is_around(c, every)
         }
-        self.sensors = held([self._sensor(*each, every) for each in powers.values()])
+        self.sensors = keep([self._sensor(*each, every) for each in powers.values()])
         self.notes = tuple(_notes(service, every))
 
     def read(self) -> Sequence[Reading]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.measure.telemetry.sensors import Device, Found, Kind
-from steelyard.measure.telemetry.sensors._files import held, label, listed
+from steelyard.measure.telemetry.sensors._files import keep, label, listed
 from steelyard.measure.telemetry.sensors._programs import Program, answer
 from steelyard.measure.telemetry.sensors._words import expect, number, slug
 from steelyard.model.sensor import Scope, Sensor
@@ -58,7 +58,7 @@ def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, f
         for key, quantity, name in names if external else _PRINTED:
             if value := number(said.get(key, "")):
                 readings[_sensor(f"slurm/{slug(node)}/{name}", quantity, plugin, key, every)] = value
-    return dict(zip(held([*readings]), readings.values(), strict=True))
+    return dict(zip(keep([*readings]), readings.values(), strict=True))
 
 
 def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Sensor:

@@ -76,7 +76,7 @@ def command(
     from steelyard.power.buffer import Buffer
     from steelyard.power.command_line import connections, device_options
     from steelyard.power.sender import Direct, Outlet, Sender
-    from steelyard.power.stores import opened
+    from steelyard.power.stores import open_store
     from steelyard.system import signals
 
     if (place is None) == (store is None):
@@ -97,17 +97,17 @@ def command(
     outlet: Outlet
     link: Publisher | None = None
     if store:
-        outlet = Direct(opened(store, make=True), called, sensors)
+        outlet = Direct(open_store(store, make=True), called, sensors)
     else:
-        topics = connections.topics(prefix)
+        topics = connections.read_topics(prefix)
         waiting = Buffer(buffer or inside("power") / called.replace("/", "-"))
-        to = connections.broker(place or "", user, password_file, ca, certificate, key, insecure)
+        to = connections.read_broker(place or "", user, password_file, ca, certificate, key, insecure)
         link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
         outlet = Sender(link, waiting, topics, called, sensors)
     connections.say(f"Reading {len(sensors)} sensors of {called} every {every} into {store or place}. Ctrl-C stops it.")
     agent = Agent(called, devices, outlet, between)
     # A signal ends only a sleep, so that no reading is lost.
-    with connections.until_ended(lambda: link.trouble if link else ""), signals.held():
+    with connections.run_until_signal(lambda: link.trouble if link else ""), signals.held():
         agent.run(moments)
     counts = agent.counts
     connections.say(f"{counts.readings} readings at {counts.moments} moments; {counts.missed} moments were missed.")

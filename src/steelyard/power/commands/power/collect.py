@@ -66,17 +66,17 @@ def command(
     import platform
 
     from steelyard.power.broker import Subscriber
-    from steelyard.power.collector import Collector, subscriptions
+    from steelyard.power.collector import Collector, list_subscriptions
     from steelyard.power.command_line import connections
-    from steelyard.power.stores import opened
+    from steelyard.power.stores import open_store
 
-    topics = connections.topics(prefix, levels, foreign or ())
-    kept = opened(store, make=True)
-    to = connections.broker(place, user, password_file, ca, certificate, key, insecure)
-    inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", subscriptions(topics, foreign or ()))
+    topics = connections.read_topics(prefix, levels, foreign or ())
+    kept = open_store(store, make=True)
+    to = connections.read_broker(place, user, password_file, ca, certificate, key, insecure)
+    inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", list_subscriptions(topics, foreign or ()))
     collector = Collector(inbox, kept, topics)
     connections.say(f"Receiving readings from {place} into {store}. Ctrl-C stops it.")
-    with connections.until_ended(
+    with connections.run_until_signal(
         lambda: inbox.trouble or collector.trouble or "".join(kept.notes[-1:]), note=lambda: collector.note
     ):
         collector.run()

@@ -78,7 +78,7 @@ def command(
         elif clocks:
             clock_offsets.print_offsets(kept, chosen, json_)
         elif every:
-            _rollups(kept, chosen, every, json_)
+            _print_rollups(kept, chosen, every, json_)
         elif asked.hosts and (sensor is None or "/" not in sensor):
             energies, above = run_costs.list_rows(kept, chosen, asked)
             run_costs.print_costs(
@@ -92,7 +92,7 @@ def command(
         store_tables.print_gaps(kept, chosen)
 
 
-def _rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) -> None:
+def _print_rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) -> None:
     from steelyard.power.command_line import rollup_rows
     from steelyard.show.command_line import tables
     from steelyard.show.report import json_output

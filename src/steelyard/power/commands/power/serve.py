@@ -74,15 +74,15 @@ def command(
         return
     if store is None:
         raise UsageError("There is no store to serve. Name one with --store PLACE.")
-    at = door.address(listen)
-    word = door.token(token_file, insecure) if token_file else ""
+    at = door.parse_address(listen)
+    word = door.read_token(token_file, insecure) if token_file else ""
     door.expect_token(at, word)
-    shown = door.secured(certificate, key)
+    shown = door.load_tls(certificate, key)
     if not at.loopback and not shown:
         connections.say(
             "Without --certificate, anyone on the network path can read the token. Name a certificate with --certificate, or "
             "put a proxy with TLS in front of this server."
         )
-    with connections.open_store(store) as kept, door.opened(at) as socket, connections.until_ended():
+    with connections.open_store(store) as kept, door.open_socket(at) as socket, connections.run_until_signal():
         connections.say(f"Serving at {door.place(socket, shown)}. Ctrl-C stops it.")
         Server(kept, socket, word, shown).run()

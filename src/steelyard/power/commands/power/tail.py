@@ -30,5 +30,5 @@ def command(
     from steelyard.power.command_line import connections, live_readings, rollup_rows
 
     seconds = rollup_rows.read_level(every) if every else None
-    with connections.open_store(store) as kept, connections.between_lines() as wait:
+    with connections.open_store(store) as kept, connections.interrupt_waits() as wait:
         live_readings.follow(kept, sensor, seconds, json_, wait)

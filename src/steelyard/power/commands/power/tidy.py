@@ -36,10 +36,10 @@ def command(
     import time
 
     from steelyard.power.command_line.connections import say
-    from steelyard.power.stores import opened
+    from steelyard.power.stores import open_store
 
-    asked = dict(_asked(words) for words in keep or ())
-    with contextlib.closing(opened(store)) as kept:
+    asked = dict(_parse_limit(words) for words in keep or ())
+    with contextlib.closing(open_store(store)) as kept:
         if asked:
             kept.keep(asked)
         kept.tidy(time.time_ns(), LONGEST)
@@ -47,7 +47,7 @@ def command(
             say(note)
 
 
-def _asked(words: str) -> tuple[str, float]:
+def _parse_limit(words: str) -> tuple[str, float]:
     from steelyard.errors import UsageError
     from steelyard.model.units import parse_duration
     from steelyard.power.rollup import NAMES

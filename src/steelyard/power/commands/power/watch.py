@@ -68,7 +68,7 @@ def command(
             begin = time.time_ns()
             busy = measure_load(still)
             before = Stretch("idle", begin, time.time_ns())
-        outcome = watch.carried_out(words)
+        outcome = watch.run_watched(words)
     costs = command_costs.compute_costs(memory.traces(), sampler, outcome, before, busy)
     if trace:
         files.write(trace, "The trace", command_costs.format_trace(memory.traces()))

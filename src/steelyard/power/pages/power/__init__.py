@@ -10,14 +10,14 @@ from steelyard.judge.evaluation import energy
 from steelyard.measure.telemetry import coverage, overlap, watched
 from steelyard.measure.telemetry.coverage import Coverage
 from steelyard.measure.telemetry.energy import Course, seconds_for
-from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, total
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, name_load, total
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
 from steelyard.model.scope import words
 from steelyard.model.units import duration, percent, quantity
 from steelyard.model.words import in_words, plural
-from steelyard.power.pages.power.published_rows import Printed, beside
-from steelyard.power.pages.power.published_rows import lines as published_lines
+from steelyard.power.pages.power.published_rows import Printed, compare_published
+from steelyard.power.pages.power.published_rows import draw_lines as published_lines
 from steelyard.show.report import drawing, node_modes, values
 from steelyard.show.report import figures as plots
 from steelyard.show.report.energy_figures import Energies, energies
@@ -63,13 +63,13 @@ def data(evaluation: Evaluation) -> Page | None:
         return None
     first = min(course.origin + round(course.at[0] / NANO) for course in resolved.values())
     last = max(course.origin + round(course.at[-1] / NANO) for course in resolved.values())
-    spent, printed = energy.measure_run(evaluation), beside(evaluation)
+    spent, printed = energy.measure_run(evaluation), compare_published(evaluation)
     return Page(
         sentences=tuple(_sentences(evaluation, resolved, spent)),
         figure=_draw_stretches(evaluation, resolved, timed, (first, last), printed is not None),
         energies=energies(evaluation),
-        rows=tuple(_rows(evaluation, resolved, timed, spent)),
-        sensors=tuple(_sensor(course) for course in resolved.values()),
+        rows=tuple(_make_rows(evaluation, resolved, timed, spent)),
+        sensors=tuple(_describe_sensor(course) for course in resolved.values()),
         printed=printed,
     )
 
@@ -92,7 +92,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         )
         if lacks:
             yield f"The energies of this page do not contain those of {lacks}, because no sensor measures these parts."
-    yield from filter(None, (energy.name_uncovered(evaluation), not_idle(energy.find_load(evaluation))))
+    yield from filter(None, (energy.name_uncovered(evaluation), name_load(energy.find_load(evaluation))))
     yield from overlap.sentences(resolved)
     if spent:
         whole = Stretch("run", *spent.stretch)
@@ -116,7 +116,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         )
 
 
-def _sensor(course: Course) -> tuple[str, ...]:
+def _describe_sensor(course: Course) -> tuple[str, ...]:
     sensor = course.sensor
     what = "energy counter" if sensor.quantity == "energy" else f"mean power over {quantity(sensor.window, 's')}"
     if sensor.quantity == "power" and not sensor.window:
@@ -139,7 +139,7 @@ def _draw_stretches(
     with_published: bool,
 ) -> drawing.Drawn:
     first, last = span
-    figure = _figure(evaluation, resolved, timed, span, with_published)
+    figure = _make_figure(evaluation, resolved, timed, span, with_published)
     plot = plots.plotly(figure)
     for line in plot["data"]:
         line["mode"] = "lines"  # marks of so many points would hide them
@@ -157,7 +157,7 @@ def _draw_stretches(
     return drawing.with_plot("power-figure", figure, plot, headings, rows, published=systems(figure.series))
 
 
-def _figure(
+def _make_figure(
     evaluation: Evaluation,
     resolved: Mapping[str, Course],
     timed: Sequence[tuple[Stretch, Record]],
@@ -178,7 +178,7 @@ def _figure(
     marks = []
     if spent and spent.idle:
         marks.append(Mark("y", spent.idle.power, f"idle ({_name_sensors(spent.coverage)})"))
-    bands = _bands(evaluation, timed, first)
+    bands = _make_bands(evaluation, timed, first)
     guess = all(course.sensor.modelled for course in resolved.values())
     title = "Modelled power against time" if guess else "Power against time"
     return Figure(
@@ -201,7 +201,7 @@ def _name_source(covered: Coverage) -> str:
     return "a model of the load" if covered.source == "model" else f"{covered.source} (modelled)"
 
 
-def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], first: int) -> tuple[Band, ...]:
+def _make_bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], first: int) -> tuple[Band, ...]:
     """Returns the time of each case in a run of one benchmark, else of each benchmark; nothing if there are too many."""
     names = {record.benchmark for _, record in timed}
     varying = values.varying(evaluation.results) if len(names) == 1 else ()
@@ -222,7 +222,7 @@ def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], firs
     return tuple(bands) if len(bands) <= MOST_BANDS else ()
 
 
-def _rows(
+def _make_rows(
     evaluation: Evaluation,
     resolved: Mapping[str, Course],
     timed: Sequence[tuple[Stretch, Record]],
@@ -240,14 +240,14 @@ def _rows(
             slug(name),
             (
                 f"{len(with_power)} of {sum(r.benchmark == name for r in evaluation.results)}",
-                _span(with_power, POWER.name, "W"),
+                _format_span(with_power, POWER.name, "W"),
                 quantity(sum(joules), "J"),
-                _span(with_power, FLOPS.name, "flop/J"),
+                _format_span(with_power, FLOPS.name, "flop/J"),
             ),
         )
 
 
-def _span(results: Sequence[Result], metric: str, unit: str) -> str:
+def _format_span(results: Sequence[Result], metric: str, unit: str) -> str:
     """Returns the median over the cases with the least and the greatest value; '–' if no case has the metric."""
     ordered = sorted(r.metrics[metric].value for r in results if metric in r.metrics)
     if not ordered:

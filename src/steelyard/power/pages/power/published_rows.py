@@ -34,18 +34,18 @@ class Printed:
     remarks: tuple[str, ...]
 
 
-def beside(evaluation: Evaluation) -> Printed | None:
+def compare_published(evaluation: Evaluation) -> Printed | None:
     """Returns the comparison; None if the run has no power in one of the published states."""
     entries = published.select(published_power.PRINTED)
     both = [(entry, published_power.find_ours(evaluation, entry)) for entry in entries]
     if not any(drawn.value for _, drawn in both):
         return None
     remarks = dict.fromkeys(_write_remark(entry, drawn.remark) for entry, drawn in both if drawn.remark)
-    rows = tuple(_row(entry, drawn) for entry, drawn in both)
+    rows = tuple(_make_row(entry, drawn) for entry, drawn in both)
     return Printed(entries[0].system, published.SOURCES[entries[0].source], rows, tuple(remarks))
 
 
-def lines(span: tuple[float, float]) -> tuple[Series, ...]:
+def draw_lines(span: tuple[float, float]) -> tuple[Series, ...]:
     """Returns the published mean power of each state as a level line over `span` (s)."""
     entries = published.select(published_power.PRINTED, "power")
     names = [f"{entry.system} ({_describe_state(entry)})" for entry in entries]
@@ -64,7 +64,7 @@ def _write_remark(entry: Published, remark: str) -> str:
     return f"This run was measured {remark}.".replace(f"'{state}'", f"'{STATES.get(state, state)}'")
 
 
-def _row(entry: Published, drawn: published_power.Drawn) -> Row:
+def _make_row(entry: Published, drawn: published_power.Drawn) -> Row:
     words, printed, value = _describe_state(entry), quantity(entry.value, entry.unit), drawn.value
     if value is None:
         return Row(state=words, printed=printed, ours="", interval="", ratio="", level="CLEAN")

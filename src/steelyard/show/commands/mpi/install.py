@@ -12,9 +12,9 @@ PLACE = 20
 
 
 def _complete(incomplete: str) -> Iterator[str]:
-    from steelyard.measure.build.mpi_environments import installable
+    from steelyard.measure.build.mpi_environments import list_installable
 
-    yield from (name for name in installable() if name.startswith(incomplete))
+    yield from (name for name in list_installable() if name.startswith(incomplete))
 
 
 def command(

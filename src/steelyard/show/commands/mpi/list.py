@@ -14,7 +14,7 @@ def command(json_: Json = False) -> None:
 
     from steelyard.errors import one_line
     from steelyard.measure.build import mpi_name
-    from steelyard.measure.build.mpi_environments import installable
+    from steelyard.measure.build.mpi_environments import list_installable
     from steelyard.measure.machine.tools import find_tools, mpi_environments
     from steelyard.show.report.json_output import print_json
 
@@ -22,7 +22,7 @@ def command(json_: Json = False) -> None:
     rows = [(mpi_name(mpi), mpi.path, installed.get(str(Path(mpi.path).parent), "")) for mpi in find_tools()[1]]
     if json_:
         listed = [{"mpi": label, "wrapper": path, "installed_as": name or None} for label, path, name in rows]
-        print_json({"mpis": listed, "installable": sorted(installable())})
+        print_json({"mpis": listed, "installable": sorted(list_installable())})
         return
     for label, path, name in rows:
         print(
@@ -30,4 +30,4 @@ def command(json_: Json = False) -> None:
         )
     if not rows:
         print("This machine has no MPI with its headers.")
-    print("Steelyard can install: " + ", ".join(f"steelyard mpi install {name}" for name in sorted(installable())))
+    print("Steelyard can install: " + ", ".join(f"steelyard mpi install {name}" for name in sorted(list_installable())))

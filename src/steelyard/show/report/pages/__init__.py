@@ -20,7 +20,7 @@ from typing import Any
 from steelyard import doors
 from steelyard.model import Evaluation
 from steelyard.show.report.sides_of_report import ReportSides, alone
-from steelyard.statistics.results.variants import plain
+from steelyard.statistics.results.variants import keep_unchanged
 
 BENCHMARKS = 100
 BESIDE = "benchmark"  # of the core: it shows a benchmark, and no page of its own
@@ -47,7 +47,7 @@ class Page:
 
 def pages(evaluation: Evaluation | None, sides: ReportSides | None = None) -> tuple[Page, ...]:
     """Returns the pages that the run and its sides have something for, in their order."""
-    unchanged = plain(evaluation) if evaluation else None
+    unchanged = keep_unchanged(evaluation) if evaluation else None
     sides = sides or (alone(evaluation) if evaluation else None)
     parts = (part for part in doors.parts("page", doors.packages("pages")) if part.module != f"{__name__}.{BESIDE}")
     made = (_attempt(part, evaluation, unchanged, sides) for part in parts)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from steelyard.compare.standing import Standing
 from steelyard.judge.findings import Kind, select_decided, select_foremost
-from steelyard.measure.telemetry.watched import modelled
+from steelyard.measure.telemetry.watched import is_modelled
 from steelyard.model import Evaluation, Level
 from steelyard.show.report import headline, sentences, values
 from steelyard.show.report.names import grouped, slug
@@ -70,7 +70,7 @@ def data(evaluation: Evaluation) -> Overview:
         figures=tuple(filter(None, figures)),
         counts=values.counts(evaluation.results),
         first=first,
-        modelled=evaluation.power is not None and modelled(evaluation.power.traces),
+        modelled=evaluation.power is not None and is_modelled(evaluation.power.traces),
         more=len(select_decided(evaluation.findings)) - sum(1 + kind.others for kind in first),
         benchmarks=entries(evaluation),
     )
