@@ -1,5 +1,5 @@
-// FT: its classes, the checksums that are published for each of their steps, and problems that are so many times as
-// large.
+// FT: its classes, the published checksums of each of their steps, and larger problems with a multiple of a class's
+// points.
 #pragma once
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace steelyard::npb {
 
 using Checksums = std::vector<std::complex<double>>;
 
-// NPB 3.4.1
+// The checksums are those of NPB 3.4.1.
 constexpr double checksums_of_s[][2] = {
     {5.546087004964e+02, 4.845363331978e+02}, {5.546385409189e+02, 4.865304269511e+02},
     {5.546148406171e+02, 4.883910722336e+02}, {5.545423607415e+02, 4.901273169046e+02},
@@ -68,11 +68,11 @@ struct FtClass {
   char letter;
   std::size_t nx, ny, nz;
   std::span<const double[2]> checksums;
-  bool published = true;  // otherwise there are as many checksums, and nobody knows them
+  bool published = true;  // false: there are as many checksums, but no published values
 
   std::size_t points() const { return nx * ny * nz; }
   std::size_t steps() const { return checksums.size(); }
-  // NPB's own count, an estimate of the floating-point operations.
+  // Returns NPB's own count, which is an estimate of the floating-point operations.
   double operations() const {
     double n = static_cast<double>(points()), log = std::log(n), repeated = static_cast<double>(steps());
     return n * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * repeated);
@@ -89,8 +89,8 @@ inline const FtClass& ft_class(char letter) {
     if (c.letter == letter) return c;
   throw CaseError(join({"FT has no class '", letter, "'"}));
 }
-// The class, or so many times its points: edges are doubled along z, y and x in turn, as ranks share them. Where that
-// is a class again (B times 4 is C), its published checksums hold.
+// Returns the class, or a multiple of its points: edges are doubled along z, y and x in turn, as ranks share them. If
+// the result is another class (B times 4 is C), its published checksums are valid.
 inline FtClass ft_class(const Problem& problem) {
   FtClass out = ft_class(problem.letter);
   std::size_t* const edges[] = {&out.nz, &out.ny, &out.nx};

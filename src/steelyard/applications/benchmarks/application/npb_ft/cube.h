@@ -1,9 +1,9 @@
-// FT's cube of complex numbers: how its parts lie in memory, and what is done with a plane or a line of it.
+// FT's cube of complex numbers: the layout of its parts in memory, and the operations on a plane or a line.
 //
-// Planes of z are transformed along x and y, each by one worker in its own cache; lines along z then, eight neighbours
-// in x side by side. Ranks hold planes of z first and planes of y then, and exchange all between. In memory eight real
-// parts stand before eight imaginary ones, rows are a block longer than their numbers, and planes, too: so that the
-// numbers of a line do not all fall into the same places of the caches.
+// Each plane of z is transformed along x and y by one worker in its own cache. Then lines along z are transformed,
+// eight neighbours in x side by side. Ranks hold planes of z, then planes of y, and exchange all numbers between. In
+// memory, eight real parts stand before eight imaginary parts. Rows and planes are padded by a block, so that the
+// numbers of a line do not all use the same sets of the caches.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace steelyard::npb {
 
-// Where the numbers lie that one of `ranks` holds (1: threads that share all); offsets in doubles.
+// The layout of the numbers that one of `ranks` holds (1: all threads share one array); offsets are in doubles.
 struct Layout {
   std::size_t nx, ny, nz, ranks, me;
-  std::size_t own_y, own_z;           // planes of y, and of z, that this rank has
-  std::size_t row, plane, segment;    // from row to row, from plane to plane; what one rank sends another
-  std::size_t volume;                 // of one whole array
-  std::size_t modes, planes, packed;  // the arrays: by planes of y; by planes of z; what is sent (of ranks only)
+  std::size_t own_y, own_z;           // planes of y, and of z, on this rank
+  std::size_t row, plane, segment;    // distances between rows and between planes; doubles sent to one rank
+  std::size_t volume;                 // doubles of a whole array
+  std::size_t modes, planes, packed;  // arrays: by planes of y; by planes of z; to send (only with ranks)
   std::size_t doubles;
 
   Layout(const FtClass& c, std::size_t parts, std::size_t index)
@@ -31,31 +31,31 @@ struct Layout {
     plane = own_y * row + block;
     segment = own_z * plane;
     volume = ranks * segment;
-    constexpr std::size_t gap = 17 * block;  // so that the arrays, too, begin at different places of the caches
+    constexpr std::size_t gap = 17 * block;  // the arrays begin in different sets of the caches
     modes = 0, planes = volume + gap, packed = 2 * planes;
     doubles = ranks == 1 ? 2 * planes : 3 * planes;
   }
   std::size_t blocks() const { return nx / lanes; }
-  // Of every z, by planes of y.
+  // Returns the offsets of the numbers with every z, in the array by planes of y.
   Offsets along_z() const {
     Offsets out(nz);
     for (std::size_t z = 0; z < nz; ++z) out[z] = modes + z * plane;
     return out;
   }
-  // The same on their way to planes of z: those of other ranks are packed.
+  // Returns their offsets before the exchange to planes of z: the numbers for other ranks are packed.
   Offsets leaving_z() const {
     Offsets out(nz);
     for (std::size_t z = 0; z < nz; ++z)
       out[z] = z / own_z == me ? planes + z % own_z * plane + me * segment : packed + z * plane;
     return out;
   }
-  // Of every y, by planes of z.
+  // Returns the offsets of the numbers with every y, in the array by planes of z.
   Offsets along_y() const {
     Offsets out(ny);
     for (std::size_t y = 0; y < ny; ++y) out[y] = planes + y / own_y * segment + y % own_y * row;
     return out;
   }
-  // The same where they are to go to planes of y: one's own lie there already.
+  // Returns their offsets before the exchange to planes of y: the numbers of this rank already lie there.
   Offsets starting_y() const {
     Offsets out = along_y();
     for (std::size_t y = 0; y < ny; ++y)
@@ -64,15 +64,15 @@ struct Layout {
   }
 };
 
-// Numbers of the initial state, row by row, sixteen at a time.
+// Generates the initial state, row by row, sixteen numbers at a time.
 struct RandomRows {
-  std::uint64_t multipliers[block], factor = Generator::power(block);  // as they stand in a block
+  std::uint64_t multipliers[block], factor = Generator::power(block);  // powers of the generator within a block
   RandomRows() {
     for (std::size_t lane = 0; lane < lanes; ++lane)
       for (std::size_t part = 0; part < 2; ++part)
         multipliers[part * lanes + lane] = Generator::power(2 * lane + part + 1);
   }
-  // The row that begins with number `first` (complex, from 0) of all.
+  // Generates the row whose first number is `first` (complex numbers, counted from 0).
   void fill(double* row, std::size_t length, std::size_t first) const {
     Generator generator;
     generator.skip(2 * first);
@@ -86,7 +86,7 @@ struct RandomRows {
   }
 };
 
-// exp(-4 alpha pi^2 k^2 t) along one direction, k wrapped to −n/2 … n/2 − 1, t rising by one from step to step.
+// Damping exp(-4 alpha pi^2 k^2 t) along one direction. k is wrapped to −n/2 … n/2 − 1; t rises by one per step.
 class Damping {
  public:
   explicit Damping(std::size_t n) : each_(n), factors_(n) {}
@@ -97,7 +97,7 @@ class Damping {
       each_[i] = std::exp(-4 * alpha * pi * pi * k * k), factors_[i] = 1;
     }
   }
-  // Below 1e-90 nothing of a mode is left in sixteen digits, and numbers that are not normal would be slow.
+  // A factor below 1e-90 does not change sixteen digits, and subnormal numbers would be slow.
   void advance() {
     for (std::size_t i = 0; i < each_.size(); ++i) {
       factors_[i] *= each_[i];
@@ -113,8 +113,8 @@ class Damping {
 
 class Cube {
  public:
-  static constexpr std::size_t points = 1024;                   // of each checksum
-  static constexpr std::size_t cached = std::size_t{16} << 20;  // bytes of an array that caches may well hold
+  static constexpr std::size_t points = 1024;                   // points of each checksum
+  static constexpr std::size_t cached = std::size_t{16} << 20;  // bytes of an array that caches may hold
 
   Cube(const FtClass& c, std::size_t ranks, std::size_t me)
       : layout(c, ranks, me),
@@ -141,20 +141,20 @@ class Cube {
       points_[plane].push_back({j - 1, from_y_[y] + plane * layout.plane + x / lanes * block + x % lanes});
     }
   }
-  // Doubles of a worker's own memory.
+  // Returns the doubles that a worker needs for itself.
   std::size_t work() const { return block * std::max({layout.nx / lanes, layout.ny, layout.nz}); }
 
-  // The tables of roots and of damping; `data` are all arrays.
+  // Creates the tables of roots and of damping factors. `data` holds all arrays.
   void start(double* data) {
     data_ = data;
     along_x_.compute_roots(), along_y_.compute_roots(), along_z_.compute_roots();
     damping_x_.start(), damping_y_.start(), damping_z_.start();
     advance();
   }
-  // The factors of the next step.
+  // Computes the damping factors of the next step.
   void advance() { damping_x_.advance(), damping_y_.advance(), damping_z_.advance(); }
 
-  // Plane `z` of this rank's: its random numbers, transformed along x and y.
+  // Fills plane `z` of this rank with random numbers, and transforms it along x and y.
   void start_plane(std::size_t z, double* work) const {
     std::size_t at = z * layout.plane, whole_z = layout.me * layout.own_z + z;
     for (std::size_t y = 0; y < layout.ny; ++y) {
@@ -165,20 +165,20 @@ class Cube {
     }
     columns(at, start_y_, forward_y_, work);
   }
-  // Plane `z`, transformed back along x and y; and the values of its points.
+  // Transforms plane `z` back along x and y, and adds the values of its points.
   void plane(std::size_t z, double* work) {
     std::size_t at = z * layout.plane;
     for (std::size_t y = 0; y < layout.ny; ++y) along_x_.transform(data_ + from_y_[y] + at, layout.row, work);
     columns(at, from_y_, inverse_y_, work);
     for (const Point& p : points_[z]) values_[p.number] = {data_[p.offset + lanes], data_[p.offset]};
   }
-  // Plane `y` of this rank's: the last direction of the transform, in place; imaginary parts first from here on.
+  // Transforms plane `y` of this rank along the last direction, in place. From here on, imaginary parts stand first.
   void forward_lines(std::size_t y, std::size_t x, double* work) const {
     double* at = data_ + y * layout.row + x * block;
     along_z_.transform(From{at, from_z_.data(), next(x)}, work, To<true>{at, forward_z_.data()});
   }
-  // A block of lines: its modes damped, and transformed back along z.
-  // What is written around the caches must be drained before others read it.
+  // Damps the modes of a block of lines, and transforms it back along z.
+  // Streaming stores must be drained before others read the numbers.
   void inverse_lines(std::size_t y, std::size_t x, double* work) const {
     double* at = data_ + y * layout.row + x * block;
     alignas(64) double lane_factors[lanes];
@@ -190,12 +190,12 @@ class Cube {
     else
       along_z_.transform(source, work, To<false>{at, inverse_z_.data()});
   }
-  // Mode (x, y, z) of the initial state, y of this rank's planes, as the first step left it.
+  // Returns mode (x, y, z) of the initial state after the first step; y is one of this rank's planes.
   std::complex<double> mode(std::size_t x, std::size_t y, std::size_t z) const {
     const double* at = data_ + from_z_[z] + y * layout.row + x / lanes * block + x % lanes;
     return {at[lanes], at[0]};
   }
-  // Of the points in this rank's planes.
+  // Adds the checksum's points that lie in this rank's planes.
   std::complex<double> sum() const {
     std::complex<double> out;
     for (const auto& plane : points_)
@@ -204,7 +204,7 @@ class Cube {
   }
   // Makes one number of the initial state wrong.
   void spoil() { spoiled_ = true; }
-  // Floating-point operations of one whole transform, by all ranks.
+  // Returns the floating-point operations of one whole transform on all ranks.
   double flops() const {
     double x = static_cast<double>(layout.nx), y = static_cast<double>(layout.ny), z = static_cast<double>(layout.nz);
     return along_x_.flops() * y * z + along_y_.flops() * x * z + along_z_.flops() * x * y;
@@ -216,7 +216,7 @@ class Cube {
   struct Point {
     std::size_t number, offset;
   };
-  // The next block of a row, or the first of the next row, behind the block that is left free.
+  // Returns the next block of a row, or the first block of the next row, after the block that stays free.
   std::size_t next(std::size_t x) const { return x + 1 < layout.blocks() ? block : 2 * block; }
   void columns(std::size_t at, const Offsets& from, const Offsets& to, double* work) const {
     for (std::size_t x = 0; x < layout.blocks(); ++x) {
@@ -229,23 +229,23 @@ class Cube {
   Lines along_y_, along_z_;
   Damping damping_x_, damping_y_, damping_z_;
   Offsets from_z_, forward_z_, inverse_z_, from_y_, inverse_y_, start_y_, forward_y_;
-  bool streaming_;                          // around the caches
-  std::vector<std::vector<Point>> points_;  // of each plane
+  bool streaming_;                          // stores bypass the caches
+  std::vector<std::vector<Point>> points_;  // the checksum's points in each plane
   std::vector<std::complex<double>> values_;
   RandomRows random_;
   double* data_ = nullptr;
   bool spoiled_ = false;
 };
 
-// Floating-point operations of a run: the transforms, and three multiplications a number in each step.
+// Returns the floating-point operations of a run: the transforms, and three multiplications per number in each step.
 inline double flops_of(const Cube& cube, const FtClass& c) {
   double steps = static_cast<double>(c.steps());
   return (steps + 1) * cube.flops() + steps * 3 * static_cast<double>(c.points());
 }
-// Bytes that memory moves, where no cache holds an array; a number has 16. The start writes the planes (and reads them,
-// which stores do that go through the caches); the first lines read and write the modes; in each step the modes are
-// read, the planes written around the caches, read and written again. What ranks exchange is read, written, and read
-// before it is written.
+// Returns the bytes moved by memory if no cache holds an array; a number has 16 bytes. The start writes the planes (and
+// first reads them, unless the stores bypass the caches). The first lines read and write the modes. Each step reads the
+// modes, writes the planes past the caches, and reads and writes them again. Numbers that ranks exchange are read,
+// written, and read once more before the write.
 inline double bytes_of(const Cube& cube, const FtClass& c) {
   double ranks = static_cast<double>(cube.layout.ranks), steps = static_cast<double>(c.steps());
   double exchanged = 3 * (1 - 1 / ranks) * (steps + 1);

@@ -1,8 +1,8 @@
 // Fourier transforms of many lines side by side: eight lines to a block, each in a lane of the vectors.
 //
-// A line's numbers may lie anywhere: where is reported by tables of offsets. By decimation in frequency within a
-// worker's own memory, one radix after the other; the last one puts the results where they belong, so that none is put
-// in order for itself.
+// The numbers of a line may lie anywhere: tables of offsets say where. The transform uses decimation in frequency in
+// the worker's own memory, one radix after the other. The last radix writes the results to their final places, so no
+// separate reordering is needed.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ using Offsets = std::vector<std::size_t>;  // in doubles
 struct From {
   const double* base;
   const std::size_t* offsets;
-  std::size_t next = 0;  // how many doubles further the next block lies: it is fetched early; 0: it is not
+  std::size_t next = 0;  // distance to the next block in doubles, for the prefetch; 0: no prefetch
 
   Complex load(std::size_t j, std::size_t pack) const {
     const double* at = base + offsets[j] + pack * pack_doubles;
@@ -30,7 +30,7 @@ struct From {
     return {pack_at(at), pack_at(at + lanes)};
   }
 };
-// The same, each number multiplied with the factor of its place j and with that of its lane.
+// Loads the numbers, and multiplies each with the factor of its place j and with that of its lane.
 struct Weighted {
   From from;
   const double* factors;
@@ -42,7 +42,7 @@ struct Weighted {
     return {a.re * weight, a.im * weight};
   }
 };
-// A worker's own memory, or a row: one number of all lines after the other.
+// A worker's own memory, or a row: the first number of all lines, then the second number of all lines, and so on.
 struct Own {
   double* base;
   Complex load(std::size_t j, std::size_t pack) const {
@@ -54,8 +54,8 @@ struct Own {
     pack_at(at) = a.re, pack_at(at + lanes) = a.im;
   }
 };
-// Results to base + offsets[place]. `swapped`: imaginary parts first. A transform of swapped numbers gives, swapped,
-// the inverse transform.
+// Writes results to base + offsets[place]. `swapped`: imaginary parts come first. The transform of swapped numbers is
+// the inverse transform, also swapped.
 template <bool swapped, bool streaming = false>
 struct To {
   double* base;
@@ -77,7 +77,7 @@ struct To {
   }
 };
 
-// Transforms of one length.
+// The plan of the transforms of one length.
 class Lines {
  public:
   explicit Lines(std::size_t n) : length(n), frequency(n) {
@@ -88,27 +88,27 @@ class Lines {
     }
     for (std::size_t p = 0; p < n; ++p) frequency[p] = frequency_at(p);
   }
-  // What takes time besides the transforms themselves: the roots of unity.
+  // Returns the operations for the roots of unity, which are not part of a transform.
   void compute_roots() {
     for (Step& s : steps_)
       for (std::size_t j = 0; s.apart > 1 && j < s.apart; ++j)
         for (std::size_t t = 1; t < s.radix; ++t)
           s.roots[j * (s.radix - 1) + t - 1] = fourier::root(j * t, s.radix * s.apart);
   }
-  // Offsets of the frequencies in the order in which the last step has them.
+  // Returns the offsets of the frequencies in the order of the last step.
   Offsets targets(const Offsets& of_frequency) const {
     Offsets out(length);
     for (std::size_t p = 0; p < length; ++p) out[p] = of_frequency[frequency[p]];
     return out;
   }
-  // `work`: length × block doubles.
+  // Transforms the lines of a block. `work` has room for length × block doubles.
   template <class Source, class Target>
   void transform(const Source& source, double* work, const Target& target) const {
     if (steps_.size() == 1) return choose(0, [&]<std::size_t radix> { last<radix>(source, target, 0, length); });
     choose(0, [&]<std::size_t radix> { turn<radix>(source, Own{work}, steps_[0]); });
     for (std::size_t t = 0; t < steps_[0].radix; ++t) part(1, t * steps_[0].apart, work, target);
   }
-  // Floating-point operations for each line.
+  // Returns the floating-point operations for each line.
   double flops() const {
     double sum = 0, n = static_cast<double>(length);
     for (const Step& s : steps_) {
@@ -120,7 +120,7 @@ class Lines {
   }
 
   std::size_t length;
-  std::vector<std::size_t> frequency;  // of the result at each place of the last step
+  std::vector<std::size_t> frequency;  // frequency of the result at each place of the last step
 
  private:
   struct Step {
@@ -143,7 +143,7 @@ class Lines {
         return what.template operator()<2>();
     }
   }
-  // All further steps for the part that begins at `first`, while the caches have it.
+  // Computes all further steps of the part that begins at `first`, while the caches hold it.
   template <class Target>
   void part(std::size_t number, std::size_t first, double* work, const Target& target) const {
     const Step& s = steps_[number];
@@ -188,7 +188,7 @@ class Lines {
   std::vector<Step> steps_;
 };
 
-// The eight numbers of each of eight registers become the eight registers of each number.
+// Transposes eight registers: the register i of the result has number i of each register.
 inline void transpose(Pack* a) {
 #if defined(__AVX512F__)
   Pack b[8], c[8];
@@ -211,8 +211,8 @@ inline void transpose(Pack* a) {
 #endif
 }
 
-// The transform of one line that lies in blocks of eight neighbours: of every eighth number, for all eight lanes side
-// by side, and then across the lanes ("four steps", D. Bailey 1990, with the short length 8).
+// Transforms one line that lies in blocks of eight neighbours: first every eighth number, in all eight lanes side by
+// side, then across the lanes ("four steps", D. Bailey 1990, with the short length 8).
 class Row {
  public:
   explicit Row(std::size_t n) : length(n), along_(n / lanes), straight_(n / lanes), roots_(2 * n) {
@@ -228,7 +228,7 @@ class Row {
         roots_[k * block + lane] = w.re, roots_[k * block + lanes + lane] = w.im;
       }
   }
-  // In place; `work` has room for as much. `next`: how many doubles further the next row lies.
+  // Transforms in place; `work` has room for as many numbers. `next`: distance to the next row in doubles.
   void transform(double* row, std::size_t next, double* work) const {
     along_.transform(From{row, straight_.data(), next}, work, Own{work});
     std::size_t blocks = length / lanes;

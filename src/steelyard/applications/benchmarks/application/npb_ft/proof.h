@@ -1,8 +1,8 @@
-// FT: what a run is verified by: the published checksums, or, where nothing is published, what must hold of any size.
+// FT: verifies a run by the published checksums, or, for other sizes, by properties that hold for any size.
 //
-// Each checksum is also computed from the modes of the cube: over its 1024 points, a mode is a geometric series that
-// depends only on the sum of its frequencies. To check the modes, the initial state is drawn again: its sum, its energy
-// and its numbers at some points, to each of which all modes add, must be those of the modes.
+// Each checksum is also computed from the modes of the cube: the sum of a mode over the 1024 points is a geometric
+// series that depends only on the sum of its frequencies. To check the modes, the initial state is generated again. Its
+// sum, its energy and its numbers at some points must agree with the modes.
 #pragma once
 #include <cmath>
 
@@ -26,7 +26,7 @@ class FtProof {
       for (std::size_t j = 1; j <= Cube::points; ++j) series_[k] += roots[k * j % roots.size()] / total();
   }
 
-  // Planes of z of the initial state and planes of y of the modes, of this rank's, as sums to be added up.
+  // Returns this rank's sums over planes of z of the initial state and planes of y of the modes; the ranks add them up.
   std::vector<double> of_planes(std::size_t z0, std::size_t z1, std::size_t y0, std::size_t y1) const {
     Sums out(kind_.steps());
     for (std::size_t z = z0; z < z1; ++z) add_start(out, cube_.layout.me * cube_.layout.own_z + z);
@@ -35,7 +35,7 @@ class FtProof {
     return out.doubles();
   }
 
-  // `doubles`: the sums over all planes.
+  // Compares the sums over all planes. `doubles`: these sums.
   Verification verification(const Checksums& computed, const std::vector<double>& doubles) const {
     Verification out{0, {}, false};
     Sums sums(kind_.steps(), doubles);
@@ -49,7 +49,7 @@ class FtProof {
   }
 
  private:
-  static constexpr std::size_t some = 3;  // points of the initial state
+  static constexpr std::size_t some = 3;  // points of the initial state that are compared
   struct Sums {
     Number start{}, first_mode{};
     double energy = 0, energy_of_modes = 0;
@@ -80,7 +80,7 @@ class FtProof {
       for (Number& x : checksums) parts(x);
     }
   };
-  // A point of the cube, its number of the initial state, and by what each mode turns there.
+  // A point of the cube, its number in the initial state, and the phase factor of each mode at this point.
   struct Point {
     std::vector<Number> x, y, z;
     Number number;
@@ -93,14 +93,14 @@ class FtProof {
     }
   };
 
-  // exp(2 pi i k times / n) for each k.
+  // Returns exp(2 pi i k times / n) for each k.
   static std::vector<Number> turns(std::size_t n, std::size_t times) {
     std::vector<Number> out(n);
     for (std::size_t k = 0; k < n; ++k)
       out[k] = std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(k * times % n) / static_cast<double>(n));
     return out;
   }
-  // exp(-4 alpha pi^2 k^2 t), for each step t the k one after the other.
+  // Returns exp(-4 alpha pi^2 k^2 t) for each step t and, within a step, for each k.
   std::vector<double> damping(std::size_t n) const {
     std::vector<double> out;
     for (std::size_t t = 1; t <= kind_.steps(); ++t)
@@ -117,7 +117,7 @@ class FtProof {
     out.quantities.emplace_back(join({"imaginary ", name}), value.imag(), expected.imag(), error, allowed);
   }
 
-  // Longer numbers: the generator's low bits repeat so soon that rounding errors do not cancel.
+  // The sums are long doubles: the generator's low bits repeat so soon that rounding errors do not cancel.
   void add_start(Sums& out, std::size_t z) const {
     Generator generator;
     generator.skip(2 * z * kind_.ny * kind_.nx);
@@ -155,12 +155,12 @@ class FtProof {
 
   const FtClass& kind_;
   const Cube& cube_;
-  std::vector<Number> series_;  // by the sum of a mode's frequencies, of as many as the longest edge has
+  std::vector<Number> series_;  // by the sum of a mode's frequencies, up to the longest edge
   std::array<std::vector<double>, 3> damping_;
   std::array<Point, some> points_;
 };
 
-// Both parts of each checksum, by the error of the complex number.
+// Returns both parts of each checksum, with the error of the complex number.
 inline Verification of_published(const FtClass& c, const Checksums& sums) {
   Verification out{1e-12, {}};
   for (std::size_t i = 0; i < sums.size(); ++i) {

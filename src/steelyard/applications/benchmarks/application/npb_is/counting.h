@@ -1,8 +1,8 @@
 // Counting keys in bytes, and the ranks that follow from the counts.
 //
-// A table of bytes is a quarter of one of words, so that the caches hold it for keys of 2^19 or 2^21 values. A count
-// that passes 255 loses 256: then the sum of all counts is less than the number of keys, by which it is found for
-// certain, and the keys are counted again in the words of the ranks themselves.
+// A table of bytes is a quarter of a table of words, so caches hold it for keys of 2^19 or 2^21 values. A count above
+// 255 loses 256. Then the sum of all counts is less than the number of keys, which always reveals the overflow. In this
+// case the keys are counted again in the words of the ranks.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -15,9 +15,9 @@ namespace steelyard::npb {
 
 using Count = std::uint8_t;
 
-// counts[key − low] for all keys from `first` to before `last`.
+// Adds to counts[key − low] for all keys from `first` to before `last`.
 inline void count_keys(const Key* first, const Key* last, Key low, Count* counts) {
-  constexpr std::ptrdiff_t ahead = 64;  // keys: some hundred nanoseconds
+  constexpr std::ptrdiff_t ahead = 64;  // distance of the prefetch in keys: some hundred nanoseconds
 #pragma GCC unroll 4
   for (const Key* end = last - std::min(last - first, ahead); first < end; ++first) {
     __builtin_prefetch(counts + (first[ahead] - low), 1);
@@ -32,8 +32,8 @@ inline std::uint32_t total(const Count* first, const Count* last) {
   return sum;
 }
 
-// ranks[v] of the values from `first` to before `last`: `before` and all counts of lower values among these, of all
-// `tables`, which are cleared.
+// Computes ranks[v] of the values from `first` to before `last`: `before` plus the counts of lower values in all
+// `tables`. Clears the tables.
 template <class Tables>
 void rank_values(const Tables& tables, std::size_t first, std::size_t last, std::uint32_t before,
                  std::uint32_t* ranks) {

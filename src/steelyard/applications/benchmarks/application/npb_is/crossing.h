@@ -1,5 +1,5 @@
-// Keys on their way from every rank to every other, in blocks: a block is sent when it is full and used when it is
-// here, while both lie in a cache.
+// Sends keys from every rank to every other rank in blocks. A block is sent when it is full and used when it arrives,
+// so it lies in a cache both times.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -11,7 +11,7 @@ namespace steelyard::npb {
 
 class Crossing {
  public:
-  // `keys`: what a rank has, which makes no more than some thousand blocks.
+  // `keys`: the number of keys of a rank, which must fit into some thousand blocks.
   Crossing(const Ranks& ranks, std::size_t keys)
       : comm_(ranks.comm()),
         me_(static_cast<std::size_t>(ranks.rank())),
@@ -21,8 +21,8 @@ class Crossing {
         coming_(blocks_.size(), MPI_REQUEST_NULL),
         come_(blocks_.size()) {}
 
-  // So many keys for each rank will be packed one behind the other from `packed` on, with `apart` between ranks; what
-  // the others send goes to `received`. On all ranks; how many keys that is.
+  // Starts an exchange. The keys for each rank are packed from `packed` on, with `apart` between ranks; keys from other
+  // ranks go to `received`. All ranks call it. Returns the number of keys that arrive.
   std::size_t begin(const std::vector<int>& sends, Key* packed, std::size_t apart, Key* received) {
     std::vector<int> receives(lanes_.size());
     MPI_Request request;
@@ -38,20 +38,20 @@ class Crossing {
     for (std::size_t i = 0; i < blocks_.size(); ++i) ask(i % lanes_.size(), i);
     return open_;
   }
-  // Where the next key for a rank goes.
+  // Returns the place of the next key for a rank.
   Key*& packed(std::size_t rank) { return lanes_[rank].packed; }
   // Sends the full blocks for a rank.
   void send_full(std::size_t to) { send(to, block_); }
-  // Sends what is left for each, beginning with the next rank, so that not all send to one.
+  // Sends the remaining keys. Each rank begins with its next rank, so that not all send to the same one.
   void send_rest() {
     for (std::size_t r = 1; r < lanes_.size(); ++r) send((me_ + r) % lanes_.size(), 1);
   }
-  // Calls use(first, last) for the blocks that have come; whether there are none left.
+  // Calls use(first, last) for the blocks that have arrived. Returns whether no more blocks will come.
   template <class Use>
   bool take(Use use) {
     int some = 0;
     MPI_Testsome(static_cast<int>(coming_.size()), coming_.data(), &some, come_.data(), MPI_STATUSES_IGNORE);
-    for (int i = 0; i < some; ++i) {  // MPI_UNDEFINED, where none is asked for, is negative
+    for (int i = 0; i < some; ++i) {  // MPI_UNDEFINED, the value without open requests, is negative
       auto at = static_cast<std::size_t>(come_[static_cast<std::size_t>(i)]);
       Block got = blocks_[at];
       ask(got.lane, at);
@@ -60,7 +60,7 @@ class Crossing {
     }
     return open_ == 0;
   }
-  // Takes all that is to come, and waits until all is sent.
+  // Receives all remaining blocks, and waits until all blocks are sent.
   template <class Use>
   void finish(Use use) {
     spin_until([&] { return take(use); });
@@ -69,10 +69,10 @@ class Crossing {
   }
 
  private:
-  static constexpr std::size_t asked = 4;  // blocks from each rank at a time
+  static constexpr std::size_t asked = 4;  // requested blocks from each rank at the same time
   struct Lane {
-    Key *sent, *packed;  // ends of what is on its way to the rank, and of what will be
-    Key *next, *last;    // of what comes from it: where the next block goes, and where the last one ends
+    Key *sent, *packed;  // ends of the keys that are being sent to the rank, and of the packed keys
+    Key *next, *last;    // for keys from the rank: where the next block goes, and where the last block ends
   };
   struct Block {
     std::size_t lane;
@@ -89,7 +89,7 @@ class Crossing {
       lane.sent += keys;
     }
   }
-  // The next block from a rank, if there is one, as number `i` of those that are asked for.
+  // Requests the next block from a rank, if there is one, as request `i` of this rank.
   void ask(std::size_t from, std::size_t i) {
     Lane& lane = lanes_[from];
     blocks_[i] = {from, lane.next, std::min(block_, static_cast<std::size_t>(lane.last - lane.next))};
@@ -100,7 +100,7 @@ class Crossing {
   }
 
   MPI_Comm comm_;
-  std::size_t me_, block_, open_ = 0;  // open_: keys that are still to come
+  std::size_t me_, block_, open_ = 0;  // open_: keys that have not arrived yet
   std::vector<Lane> lanes_;
   std::vector<Block> blocks_;
   std::vector<MPI_Request> coming_, going_;

@@ -1,4 +1,4 @@
-// Who ranks which values when many processes hold the keys, and keys picked out by the process that will count them.
+// Divides the values among processes that hold the keys, and selects the keys that a process must count.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace steelyard::npb {
 
-// Values that share their highest bits; one rank takes all keys of a bucket.
+// A bucket has all values with the same highest bits. One rank takes all keys of a bucket.
 constexpr std::size_t buckets = 1024;
 
 inline int bucket_shift(const IsClass& c) { return c.log2_range - 10; }
 
-// The keys of each bucket, added to `counts`. Four tables by turns: a counter that was just stored is slow to read
-// again.
+// Adds the number of keys of each bucket to `counts`. Four tables take turns, because a counter that was just stored is
+// slow to read again.
 inline void count_buckets(const Key* first, const Key* last, int shift, std::uint32_t* counts) {
   std::array<std::array<std::uint32_t, buckets>, 4> tables{};
   for (; last - first >= 4; first += 4)
@@ -26,18 +26,18 @@ inline void count_buckets(const Key* first, const Key* last, int shift, std::uin
     for (std::size_t b = 0; b < buckets; ++b) counts[b] += table[b];
 }
 
-// Borders between the ranks' buckets, by as many keys for each as can be: rank r takes borders[r] … borders[r + 1] − 1.
+// Returns the borders between the ranks' buckets, with nearly equal keys: rank r has borders[r] … borders[r + 1] − 1.
 inline void share_buckets(const std::uint32_t* counts, std::size_t keys, std::vector<std::size_t>& borders) {
   std::size_t ranks = borders.size() - 1, rank = 0, before = 0;
   for (std::size_t b = 0; b < buckets; ++b) {
-    // A bucket goes to the rank in whose share its middle lies.
+    // A bucket goes to the rank whose share contains the middle of the bucket.
     while (rank * keys <= (before + counts[b] / 2) * ranks && rank < ranks) borders[rank++] = b;
     before += counts[b];
   }
   while (rank <= ranks) borders[rank++] = buckets;
 }
 
-// Copies those of `count` keys that lie in [low, high) to `to`, which has room for a register more; the end of them.
+// Copies the keys in [low, high) to `to`, which needs room for one more register. Returns the end of the copies.
 inline Key* pick(const Key* keys, std::size_t count, Key low, Key high, Key* to) {
   std::size_t i = 0;
 #if defined(__AVX512F__)
@@ -56,6 +56,6 @@ inline Key* pick(const Key* keys, std::size_t count, Key low, Key high, Key* to)
   }
   return to;
 }
-constexpr std::size_t register_keys = 16;  // what pick may write too much
+constexpr std::size_t register_keys = 16;  // keys that `pick` may write beyond the end
 
 }  // namespace steelyard::npb

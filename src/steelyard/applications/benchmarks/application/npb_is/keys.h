@@ -19,14 +19,14 @@ using Key = std::uint32_t;
 
 constexpr std::size_t iterations = 10, test_keys = 5;
 
-// Test key i has rank ranks[i] + slopes[i]·iteration + offsets[i]; NPB 3.4.1.
+// The rank of test key i is ranks[i] + slopes[i]·iteration + offsets[i] (NPB 3.4.1).
 struct IsClass {
   char letter;
   int log2_keys, log2_range;
   std::array<std::size_t, test_keys> indices;
   std::array<std::int64_t, test_keys> ranks;
   std::array<int, test_keys> slopes, offsets;
-  std::size_t scale = 1;  // times the class's keys and values
+  std::size_t scale = 1;  // factor of the class's number of keys and of values
 
   std::size_t keys() const { return std::size_t{1} << log2_keys; }
   std::size_t range() const { return std::size_t{1} << log2_range; }
@@ -73,9 +73,9 @@ constexpr IsClass is_classes[] = {
      {0, 0, 0, 0, 0}},
 };
 
-// The class, or so many times its keys and its values, a power of two.
+// Returns the class with its number of keys and values multiplied by `scale`, a power of two.
 inline IsClass is_class(const Problem& problem) {
-  constexpr int most = 31;  // bits of a number of keys
+  constexpr int most = 31;  // bits of the number of keys
   for (IsClass c : is_classes)
     if (c.letter == problem.letter) {
       if (problem.scale == 1) return c;
@@ -89,7 +89,7 @@ inline IsClass is_class(const Problem& problem) {
   throw CaseError(join({"IS has no class '", problem.letter, "'"}));
 }
 
-// Keys first … last − 1 of all at `keys`: ⌊range/4 · (sum of four numbers)⌋. Exact in integers: the sum has 48 bits.
+// Generates keys first … last − 1: ⌊range/4 · (sum of four numbers)⌋. Integers are exact, because the sum has 48 bits.
 inline void generate_keys(const IsClass& c, std::size_t first, std::size_t last, Key* keys) {
   Generator generator;
   generator.skip(4 * first);
@@ -100,7 +100,7 @@ inline void generate_keys(const IsClass& c, std::size_t first, std::size_t last,
   }
 }
 
-// What an iteration changes before it ranks, in the first keys of all.
+// Changes the first keys, as each iteration does before it ranks.
 constexpr std::size_t edited = 2 * iterations + 1;
 inline void edit_keys(const IsClass& c, Key* keys, std::size_t iteration) {
   keys[iteration] = static_cast<Key>(iteration);
@@ -109,13 +109,13 @@ inline void edit_keys(const IsClass& c, Key* keys, std::size_t iteration) {
 
 using TestKeys = std::array<Key, test_keys>;
 
-// The sum of keys modulo 2^32: sums of parts in doubles are exact.
+// Returns the sum of the keys modulo 2^32, so that sums of parts in doubles are exact.
 inline double key_sum(const Key* keys, std::size_t count) {
   return static_cast<double>(std::accumulate(keys, keys + count, Key{0}));
 }
 
-// Where nothing is published: how many of the keys first … last − 1, generated anew, are less than each test key, for
-// each iteration; then the keys' sum after the last one. The sums over all keys are the test keys' ranks.
+// For sizes without published ranks: generates keys first … last − 1 again, counts those below each test key in each
+// iteration, and sums the keys after the last iteration. The counts of all processes give the ranks of the test keys.
 inline std::vector<double> plain_ranks(const IsClass& c, std::size_t first, std::size_t last) {
   std::vector<double> out(iterations * test_keys + 1);
   TestKeys tests;
@@ -143,10 +143,10 @@ inline std::vector<double> plain_ranks(const IsClass& c, std::size_t first, std:
   return out;
 }
 
-// The ranks of the test keys in each iteration, how many keys the sorting at the end put into their places, and the sum
-// of these.
+// The ranks of the test keys in each iteration, the number of keys that the final sort put into their places, and the
+// sum of these keys.
 struct Ranked {
-  std::vector<double> tests, expected{};  // expected: where nothing is published
+  std::vector<double> tests, expected{};  // expected: for sizes without published ranks
   double sorted = 0, sum = 0;
 
   Verification verification(const IsClass& c) const {
@@ -167,7 +167,7 @@ struct Ranked {
   }
 };
 
-// Keys before `end` that stand in order: not below their predecessors, and within [low, high).
+// Returns the number of keys before `end` in order: not below their predecessors, and within [low, high).
 inline std::size_t in_order(const Key* keys, std::size_t end, Key low, Key high) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < end; ++i) count += keys[i] >= (i == 0 ? low : keys[i - 1]) && keys[i] < high;

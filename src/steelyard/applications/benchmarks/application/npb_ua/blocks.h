@@ -1,4 +1,4 @@
-// What the operators must know of as many elements as there are lanes: their size and place, and what follows from it.
+// The size, the place and the coefficients of a block: as many elements as a vector register has lanes.
 #pragma once
 #include <array>
 
@@ -9,17 +9,17 @@ namespace steelyard::npb::ua {
 // A lane without an element has coefficients 0 and lies far from the source.
 struct Block {
   Pack stiffness;  // ν h/2: times the reference element's stiffness
-  Pack mass;       // (h/2)^3/dt: times its mass
-  Pack advection;  // -2v/h: times the derivatives' sum
-  Pack edge;       // h
+  Pack mass;       // (h/2)^3/dt: times the mass of the reference element
+  Pack advection;  // -2v/h: times the sum of the derivatives
+  Pack edge;       // h, the length of an edge
   Pack origin[3];
-  Pack inverse[4];        // one over the diagonal at inside nodes, by how many of their directions are in the middle
-  Pack corner_weight[8];  // in the initial guess, x running fastest
+  Pack inverse[4];        // 1/diagonal at inside nodes, by the number of middle directions of the node
+  Pack corner_weight[8];  // weight of each corner in the initial guess, with x running fastest
   Pack inner[3][2];       // by direction and end: 0 where that face lies on the boundary, else 1
   bool at_boundary;
 };
 
-// The index of an inside node's value in Block::inverse.
+// Returns the index in Block::inverse of the value for an inside node.
 constexpr std::array<std::size_t, nodes> middles = [] {
   std::array<std::size_t, nodes> out{};
   for (std::size_t n = 0; n < nodes; ++n)
@@ -27,7 +27,7 @@ constexpr std::array<std::size_t, nodes> middles = [] {
   return out;
 }();
 
-// The place of a corner, counted with x running fastest.
+// Returns the index of a corner, counted with x running fastest.
 constexpr int corner_place(std::size_t c) {
   int x = c & 1 ? 2 : 0, y = c & 2 ? 2 : 0, z = c & 4 ? 2 : 0;
   return entities[static_cast<std::size_t>(number_of({x, y, z}))].first;
@@ -38,7 +38,7 @@ class BlockMaker {
   BlockMaker(const Topology& topology, const DiagonalTables& tables, double dt)
       : topology_(topology), tables_(tables), dt_(dt) {}
 
-  // The block, and in its parts what each of its elements adds to the diagonal at nodes of its own.
+  // Computes the block's coefficients. Writes to `parts` what its elements add to the diagonal at their own nodes.
   Block make(std::size_t block, double* parts) const {
     Block out{};
     out.edge = pack_of(1);
@@ -57,7 +57,7 @@ class BlockMaker {
     return out;
   }
 
-  // What a thread's split edges and faces add at their points.
+  // Writes what the split edges and faces of a thread contribute to the diagonal at their points.
   void split_parts(Worker w, const Share& share, double* parts) const {
     std::fill(parts + share.back_parts[2], parts + share.back_parts[2] + back_size(share, 2), 0.0);
     std::fill(parts + share.back_parts[1], parts + share.back_parts[1] + back_size(share, 1), 0.0);

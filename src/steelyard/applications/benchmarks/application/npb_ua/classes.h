@@ -1,4 +1,4 @@
-// The classes of UA: how fine, how long, how large the source, and the published integral of the temperature.
+// The classes of UA: depth of the mesh, number of steps, size of the source, and the published temperature integral.
 #pragma once
 #include <array>
 #include <cmath>
@@ -10,9 +10,9 @@ struct Class {
   char letter;
   int finest;  // levels of refinement: the smallest edge is 2^-finest
   int steps;
-  double radius;        // of the source
+  double radius;        // of the heat source
   double integral;      // published (NPB 3.4.1)
-  std::size_t mortars;  // NPB's bound on the mortar points
+  std::size_t mortars;  // NPB's bound on the number of mortar points
 };
 
 constexpr std::array<Class, 6> classes = {{
@@ -25,10 +25,10 @@ constexpr std::array<Class, 6> classes = {{
 }};
 
 constexpr double tolerance = 1e-8;
-constexpr double diffusion = 0.005;  // ν
-constexpr double velocity = 3;       // in each direction
-constexpr int iterations = 10;       // of conjugate gradients in a step
-constexpr int adapt_every = 5;       // steps
+constexpr double diffusion = 0.005;  // ν, the diffusion coefficient
+constexpr double velocity = 3;       // of the fluid, in each direction
+constexpr int iterations = 10;       // of the conjugate gradients in each time step
+constexpr int adapt_every = 5;       // time steps between two adaptations of the mesh
 
 using Point = std::array<double, 3>;
 
@@ -38,10 +38,10 @@ inline Class class_of(char letter) {
   return classes[0];
 }
 
-// The length of a step.
+// Returns the length of a time step.
 inline double step_of(const Class& c) { return 0.04 * std::ldexp(1.0, -c.finest); }
 
-// Where the source's centre is at a time.
+// Returns the centre of the source at a time.
 inline Point centre_at(double time) {
   return {3.0 / 7 + velocity * time, 2.0 / 7 + velocity * time, 2.0 / 7 + velocity * time};
 }

@@ -1,4 +1,4 @@
-// The explicit half of a step: fourth-order Runge-Kutta for convection and source within each element by itself.
+// The explicit half of a time step: fourth-order Runge-Kutta for convection and source, in each element alone.
 #pragma once
 #include <array>
 #include <numbers>
@@ -7,7 +7,7 @@
 
 namespace steelyard::npb::ua {
 
-// cos(pi r/radius) + 1 within the radius around a centre, else 0.
+// The source: cos(pi r/radius) + 1 at the distance r < radius from its centre, and 0 outside.
 class Source {
  public:
   Source(const Block& block, const Point& centre, double radius) {
@@ -21,7 +21,7 @@ class Source {
     auto n = static_cast<std::size_t>(node);
     return bump(square_[0][n % side] + square_[1][n / side % side] + square_[2][n / (side * side)]);
   }
-  // Whether any element of the block comes nearer to the centre than `reach`.
+  // Returns whether an element of the block is nearer to the centre than `reach`.
   static bool reaches(const Block& block, const Point& centre, double reach) {
     Pack square{};
     for (std::size_t d = 0; d < 3; ++d) {
@@ -51,14 +51,14 @@ class Source {
   Pack square_[3][side];  // by direction and node: squared distances in units of radius/pi
 };
 
-// From `temperature`, 125 packs, to itself plus dt times the mean slope; the boundary keeps its 0.
+// Advances `temperature` (125 packs) by dt times the mean slope. The values on the boundary stay 0.
 class Convection {
  public:
   Convection(const Block& block, double radius, double dt) : block_(block), radius_(radius), dt_(dt) {}
 
   void advance(double* temperature, double time) {
     Point middle = centre_at(time + dt_ / 2);
-    bool near = Source::reaches(block_, middle, radius_ + velocity * dt_);  // more than sqrt(3) v dt/2
+    bool near = Source::reaches(block_, middle, radius_ + velocity * dt_);  // velocity * dt_ exceeds sqrt(3) v dt/2
     for (int n = 0; n < nodes; ++n) stage_[n] = pack_at(temperature + n * lanes);
     if (near)
       stages<true>(temperature, time);

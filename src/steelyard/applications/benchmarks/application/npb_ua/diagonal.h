@@ -1,4 +1,4 @@
-// The exact diagonal of the assembled operator, for the preconditioner: tables of what each kind of split adds to it.
+// The exact diagonal of the assembled operator, for the preconditioner: a table for each way to split edges and faces.
 #pragma once
 #include <array>
 
@@ -6,8 +6,8 @@
 
 namespace steelyard::npb::ua {
 
-// What an unknown adds to the diagonal through one element depends only on what is split where it lies: the energies of
-// its column of the projection, worked out once on the reference element. Mirror images are alike.
+// What an element adds to the diagonal at an unknown depends only on which edges and faces are split there. The values
+// are the energies of a column of the projection on the reference element. Mirror images have the same value.
 class DiagonalTables {
  public:
   DiagonalTables() {
@@ -24,11 +24,11 @@ class DiagonalTables {
   }
 
   const Energy& node(std::size_t n) const { return node_[n]; }
-  // A corner, by the edges and faces split there (split_at).
+  // Returns the value at a corner, by the split edges and faces there (see split_at).
   const Energy& corner(unsigned split) const { return corner_[split]; }
-  // Point g of a split edge whose element has `faces` split faces (0 to 2) along it.
+  // Returns the value at point g of a split edge whose element has `faces` split faces (0 to 2) along this edge.
   const Energy& edge(unsigned faces, std::size_t g) const { return edge_[faces][g]; }
-  // The point u + 9v strictly within a split face.
+  // Returns the value at the point u + 9v, which lies inside a split face and not on its rim.
   const Energy& face(std::size_t point) const { return face_[point]; }
 
  private:
@@ -64,8 +64,8 @@ class DiagonalTables {
 
   std::array<Energy, nodes> node_;
   std::array<Energy, 64> corner_;
-  std::array<std::array<Energy, split_points>, 3> edge_{};  // 0 at the ends: the corners' table has them
-  std::array<Energy, split_points * split_points> face_{};  // 0 along the rim, likewise
+  std::array<std::array<Energy, split_points>, 3> edge_{};  // 0 at the ends, which the table of corners has
+  std::array<Energy, split_points * split_points> face_{};  // 0 along the rim, which other tables have
 };
 
 }  // namespace steelyard::npb::ua

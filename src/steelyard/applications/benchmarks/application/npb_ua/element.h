@@ -9,7 +9,7 @@ namespace steelyard::npb::ua {
 template <std::size_t rows, std::size_t columns = rows>
 using Matrix = std::array<std::array<double, columns>, rows>;
 
-// Gauss-Lobatto-Legendre nodes (sqrt(3/7) between the middle and the ends) and weights.
+// The Gauss-Lobatto-Legendre nodes and weights. Two nodes lie at sqrt(3/7) between the middle and the ends.
 constexpr double near_end = 0.65465367070797714380;
 constexpr std::array<double, side> abscissa = {-1, -near_end, 0, near_end, 1};
 constexpr std::array<double, side> weight = {0.1, 49.0 / 90, 32.0 / 45, 49.0 / 90, 0.1};
@@ -25,8 +25,8 @@ constexpr Matrix<side> derivative = [] {
   return out;
 }();
 
-// The stiffness in one direction with the row's weight taken out: W^-1 D^T W D. All three directions together and the
-// weights of the node are then the stiffness of the element.
+// The stiffness in one direction, divided by the weight of the row: W^-1 D^T W D. The element's stiffness is the sum
+// over the three directions, times the weight of the node.
 constexpr Matrix<side> stiffness = [] {
   Matrix<side> out{};
   for (std::size_t i = 0; i < side; ++i)
@@ -44,7 +44,7 @@ constexpr std::array<double, nodes> node_weight = [] {
   return out;
 }();
 
-// The interpolant through the nodes, at z: its value is the sum of these times the values.
+// Returns the values at z of the interpolating polynomials. The interpolant is their sum, times the node values.
 constexpr std::array<double, side> interpolation(double z) {
   std::array<double, side> out{};
   for (std::size_t j = 0; j < side; ++j) {
@@ -55,7 +55,7 @@ constexpr std::array<double, side> interpolation(double z) {
   return out;
 }
 
-// From a parent's line of nodes to those of its low and its high child.
+// Interpolates from a line of nodes of a parent to the nodes of its low and its high child.
 constexpr std::array<Matrix<side>, 2> refinement = [] {
   std::array<Matrix<side>, 2> out{};
   for (std::size_t i = 0; i < side; ++i) {
@@ -65,7 +65,7 @@ constexpr std::array<Matrix<side>, 2> refinement = [] {
   return out;
 }();
 
-// From two children's lines to their parent's: its nodes 0 to 2 lie in the low child, 3 and 4 in the high one.
+// Samples a parent's line from the lines of two children: nodes 0 to 2 lie in the low child, 3 and 4 in the high child.
 constexpr int high_rows = 3;
 constexpr Matrix<side> coarsening = [] {
   Matrix<side> out{};
@@ -74,8 +74,8 @@ constexpr Matrix<side> coarsening = [] {
   return out;
 }();
 
-// The three nodes within a split edge from the 9 points of its halves: the L2 projection that keeps the ends. The first
-// half's part is this; the second's is its mirror image, and both count the point in the middle.
+// The L2 projection, with fixed ends, from the 9 points of the halves of a split edge to its three inner nodes.
+// The matrix is for the first half; the second half uses its mirror image. Both halves count the point in the middle.
 constexpr Matrix<3, side> first_half = {{
     {-0.1772843218615690, 0.7152146412463197, 0.4398680650316104, 0.08333333333333333, 0},
     {0.09375, -0.2285757930375471, 0.2083333333333333, 0.3561799597042137, 0.0703125},
@@ -96,7 +96,7 @@ struct Line {
   Value at[side];
 };
 
-// One line of nodes, `stride` apart, times a matrix.
+// Multiplies one line of nodes, which lie `stride` apart, by a matrix.
 template <const Matrix<side>& matrix, int stride, class Value>
 inline Line<Value> along(const Value* u) {
   Line<Value> out;
@@ -107,8 +107,8 @@ inline Line<Value> along(const Value* u) {
   return out;
 }
 
-// The sum of a matrix along each of the three directions: finish(node, sum) is called once a node, and may change u
-// there. `partial` is room for the sum of the first two.
+// Sums a matrix along the three directions. Calls finish(node, sum) once for each node; finish may change u at this
+// node. `partial` holds the sum of the first two directions.
 template <const Matrix<side>& matrix, class Value, class Finish>
 inline void along_all(const Value* u, Value* partial, Finish finish) {
   constexpr int plane = side * side;
@@ -128,7 +128,7 @@ inline void along_all(const Value* u, Value* partial, Finish finish) {
   }
 }
 
-// What the stiffness and the mass of the reference element give for a vector twice: u^T K u and u^T M u.
+// Returns u^T K u and u^T M u for a vector u, with the stiffness K and the mass M of the reference element.
 struct Energy {
   double stiffness = 0, mass = 0;
 };

@@ -1,4 +1,4 @@
-// How the 125 nodes of an element are ordered: by its corners, edges, faces and inside, each a run of points.
+// The order of the 125 nodes of an element: corners, edges, faces and the inside follow each other as runs of points.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -8,24 +8,24 @@
 
 namespace steelyard::npb::ua {
 
-// As many elements, or mortars, as one register holds stand side by side: a value of each is a lane of a Pack.
+// A Pack holds one value of several elements or mortars: each lane belongs to one of them.
 constexpr int lanes = static_cast<int>(pack_doubles);
 constexpr int side = 5;  // nodes along an edge of an element: polynomial order 4
 constexpr int nodes = side * side * side;
 
 using Triple = std::array<int, 3>;
 
-// A corner, edge or face of an element, or its inside, named by a code a direction: 0 at the low end, 1 between the
-// ends, 2 at the high end.
+// A corner, edge or face of an element, or its inside. Its code has a digit per direction: 0 is the low end, 1 lies
+// between the ends, 2 is the high end.
 struct Entity {
   Triple code;
   int kind;    // directions in which it extends: 0 a corner, 1 an edge, 2 a face, 3 the inside
-  int points;  // nodes strictly within it: 3^kind
-  int first;   // place of the first of them
+  int points;  // nodes inside it, without those on its rim: 3^kind
+  int first;   // index of its first point
 };
 
-constexpr int entity_count = 27, inside = 13;  // the inside is all ones
-constexpr int surface = 98;                    // nodes that are not inside; the inside comes last
+constexpr int entity_count = 27, inside = 13;  // the code of the inside has the digit 1 in each direction
+constexpr int surface = 98;                    // nodes on the surface; the inside nodes come after them
 
 constexpr int number_of(const Triple& code) { return code[0] + 3 * code[1] + 9 * code[2]; }
 
@@ -44,7 +44,7 @@ constexpr std::array<Entity, entity_count> entities = [] {
   return out;
 }();
 
-// The node i + 5j + 25k at each place. Within an entity, the lower direction varies fastest.
+// The node number i + 5j + 25k of each point in this order. Within an entity, the lower direction varies fastest.
 constexpr std::array<int, nodes> node_at = [] {
   std::array<int, nodes> out{};
   for (const Entity& entity : entities)
@@ -67,8 +67,8 @@ constexpr std::array<int, nodes> place_of = [] {
   return out;
 }();
 
-// A split edge is two edges of half its length: along it lie 5 pieces (end, half, middle, half, end) with 9 points.
-// A split face has 5 x 5 pieces with 81 points, the points of a piece one after the other as in an entity.
+// A split edge consists of two edges of half its length: it has 5 pieces (end, half, middle, half, end), 9 points.
+// A split face has 5 x 5 pieces and 81 points. The points of each piece follow each other as in an entity.
 constexpr int pieces = 5, split_points = 9;
 constexpr std::array<int, pieces + 1> piece_first = {0, 1, 4, 5, 8, 9};
 
@@ -81,7 +81,7 @@ constexpr std::array<int, pieces * pieces> face_piece_first = [] {
   return out;
 }();
 
-// The place, in the order of pieces, of the point u + 9v of a split face.
+// Returns the index, in the order of the pieces, of the point u + 9v of a split face.
 constexpr std::array<int, split_points * split_points> face_place = [] {
   std::array<int, split_points * split_points> out{};
   for (std::size_t v = 0; v < pieces; ++v)
@@ -94,7 +94,7 @@ constexpr std::array<int, split_points * split_points> face_place = [] {
   return out;
 }();
 
-// One double for each lane, from `from` displaced by an index of its own.
+// Loads one double for each lane, from `from` plus the index of the lane.
 inline Pack gather(const double* from, const int* index) {
 #if defined(__AVX512F__)
   __m256i displacement = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));

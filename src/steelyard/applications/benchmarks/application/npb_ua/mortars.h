@@ -1,11 +1,11 @@
-// Values between mortars and elements: split edges and faces projected and handed back, and sums over shared points.
+// Moves values between mortars and elements: projects split edges and faces, and sums over elements that share points.
 #pragma once
 #include "element.h"
 #include "sources.h"
 
 namespace steelyard::npb::ua {
 
-// The values of split edges and faces follow from the mortars in the same array of slots.
+// Computes the values of split edges and faces from the values of the mortars. Both lie in the same array of slots.
 inline void project_edges(const Share& share, double* slots) {
   for (int b = 0; b < batches_of(share.split[1]); ++b) {
     const int* rows = share.piece_slots[1].data() + b * pieces * lanes;
@@ -45,7 +45,7 @@ inline void project(const Share& share, double* slots) {
   project_faces(share, slots);
 }
 
-// The transposed projection: from what elements give to their split edges and faces to what these give to their points.
+// Applies the transposed projection: from what elements give to their split edges and faces to the points of these.
 inline void hand_back(const Share& share, double* parts) {
   for (int b = 0; b < batches_of(share.split[1]); ++b) {
     const int* from = share.element_parts[1].data() + b * lanes;
@@ -74,9 +74,9 @@ inline void hand_back(const Share& share, double* parts) {
 
 enum class Sources { direct, all };
 
-// For each batch of a thread's mortars of one kind: use(slot, sums, batch), with the sums of its points over the
-// elements that own them, or over all that contribute. Backwards, since the parts that were given last are still in the
-// caches.
+// Calls use(slot, sums, batch) for each batch of a thread's mortars of one kind. `sums` adds the contributions of the
+// elements that own the points, or of all elements. The loop runs backwards, because the parts that were written last
+// are still in the caches.
 template <std::size_t kind, Sources which, class Use>
 inline void each_mortar(const Share& share, const double* parts, Use use) {
   constexpr int points = points_of_kind[kind];
@@ -100,7 +100,7 @@ inline void each_mortar(const Share& share, const double* parts, Use use) {
   each_mortar<0, which>(share, parts, use);
 }
 
-// The same without sums: use(slot).
+// Calls use(slot) for each batch, without sums.
 template <class Use>
 inline void each_slot(const Share& share, Use use) {
   for (int kind = 2; kind >= 0; --kind) {

@@ -10,13 +10,13 @@
 
 namespace steelyard::npb::ua {
 
-// A cube of edge 2^-level; `at` counts such cubes from the origin.
+// A cube with edges of 2^-level. `at` is its position from the origin, in units of its edge.
 struct Cell {
   int level;
   Triple at;
 
   Cell parent() const { return {level - 1, {at[0] >> 1, at[1] >> 1, at[2] >> 1}}; }
-  // `bits` says of each direction whether it is the low (0) or the high (1) child.
+  // Returns a child. `bits` has a bit for each direction: 0 for the low child, 1 for the high child.
   Cell child(const Triple& bits) const {
     return {level + 1, {2 * at[0] + bits[0], 2 * at[1] + bits[1], 2 * at[2] + bits[2]}};
   }
@@ -30,11 +30,11 @@ class Octree {
   explicit Octree(int finest) : finest_(finest), windows_(at(finest) + 1), parted_(at(finest)) {}
 
   int finest() const { return finest_; }
-  const std::vector<Cell>& leaves() const { return leaves_; }  // along Morton's curve
+  const std::vector<Cell>& leaves() const { return leaves_; }  // in the order of Morton's curve
 
-  // A cell is divided where its box comes strictly nearer to the centre than the radius; and a divided cell's
-  // neighbours over faces and edges exist, which is to say that their parents are divided. From the finest level
-  // upwards this gives the minimal tree at once, whatever the mesh was before.
+  // Builds the mesh. A cell is divided if its box is strictly nearer to the centre than the radius. The neighbours of a
+  // divided cell over faces and edges must exist, so their parents are divided, too. The levels are processed from the
+  // finest upwards. The result is the minimal tree, whatever the mesh was before.
   void build(const Point& centre, double radius) {
     open_windows(centre, radius);
     part_near(centre, radius);
@@ -45,7 +45,7 @@ class Octree {
     enumerate({0, {0, 0, 0}});
   }
 
-  // The number of the leaf that is this cell; parted, absent (part of a leaf) or outside otherwise.
+  // Returns the number of the leaf that is this cell. Otherwise: parted, absent (it is part of a leaf) or outside.
   int look(const Cell& cell) const {
     const Window& window = windows_[at(cell.level)];
     std::size_t index = 0;
@@ -57,7 +57,7 @@ class Octree {
     }
     return window.cells[index];
   }
-  // The leaf that this cell, absent itself, is part of.
+  // Returns the leaf that contains this absent cell.
   int leaf_around(Cell cell) const {
     int found = absent;
     while (found == absent) found = look(cell = cell.parent());
@@ -65,7 +65,7 @@ class Octree {
   }
 
  private:
-  // The cells of a level that can exist, as a box.
+  // The box of the cells of a level that can exist.
   struct Window {
     Triple low, size;
     std::vector<int> cells;
@@ -136,7 +136,7 @@ class Octree {
         for (int x = 0; x < 2; ++x) enumerate(cell.child({x, y, z}));
   }
 
-  // A cell itself and its 18 neighbours over faces and edges.
+  // Calls `act` with the cell and its 18 neighbours over faces and edges.
   static constexpr std::array<Triple, 19> near_ = [] {
     std::array<Triple, 19> out{};
     std::size_t n = 0;
@@ -146,7 +146,7 @@ class Octree {
   }();
 
   int finest_;
-  std::vector<Window> windows_;              // one a level
+  std::vector<Window> windows_;              // one for each level
   std::vector<std::vector<Triple>> parted_;  // the divided cells of each level
   std::vector<Cell> leaves_;
 };

@@ -1,4 +1,4 @@
-// The implicit operator of a block of elements, νK + M/dt, and the residual; values come from slots and go to parts.
+// The implicit operator νK + M/dt of a block of elements, and its residual. Reads values from slots, writes to parts.
 #pragma once
 #include "blocks.h"
 
@@ -19,7 +19,7 @@ inline void load_surface(const Topology& topology, std::size_t block, const doub
 
 constexpr std::size_t inner_node(std::size_t n) { return static_cast<std::size_t>(node_at[surface + n]); }
 
-// M (T* - x)/dt - νK x of each element: with f = M T*/dt this is f - A x.
+// Computes M (T* - x)/dt - νK x of each element, which is f - A x with f = M T*/dt.
 inline void residual(const Block& block, const double* temperature, const Pack* x, double* parts) {
   Pack partial[nodes];
   along_all<stiffness>(x, partial, [&](int node, Pack sum) {

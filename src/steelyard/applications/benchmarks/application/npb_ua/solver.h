@@ -1,7 +1,7 @@
-// A time step, and the adaptation of the mesh between two: what all threads do together.
+// The solver, which all threads run together: a time step, and the adaptation of the mesh between two steps.
 #pragma once
 #include "../npb/verification.h"
-// problem.h names what verification.h declares
+// problem.h defines what verification.h declares
 #include "../npb/problem.h"
 #include "../npb/threads.h"
 #include "convection.h"
@@ -10,7 +10,7 @@
 
 namespace steelyard::npb::ua {
 
-// Each member function with a Worker runs on all threads at once.
+// All threads call each member function that has a Worker at the same time.
 class Solver {
  public:
   enum Phase { adapting, convecting, guessing, operating, summing, finishing };
@@ -27,7 +27,7 @@ class Solver {
         state_(most, policy, team),
         maker_(state_.topology, tables_, dt_) {}
 
-  // The mesh at the start and a temperature of 0.
+  // Creates the mesh of the start, with a temperature of 0.
   void start(Worker w) {
     adapt(w, 0, false);
     cool(w);
@@ -37,7 +37,7 @@ class Solver {
     team_.barrier().wait();
   }
 
-  // The mesh around where the source is after `step` steps, with the solution carried over.
+  // Creates the mesh around the source after `step` steps, and transfers the solution to it.
   void adapt(Worker w, int step, bool carry = true) {
     team_.barrier().wait();
     if (w.index == 0) {
@@ -71,7 +71,7 @@ class Solver {
     finish(w, alpha);
   }
 
-  // This thread's share of the integral of the temperature.
+  // Returns this thread's share of the integral of the temperature.
   double integral(Worker w) const {
     double out = 0;
     state_.each_block(w, [&](std::size_t b) {
@@ -101,7 +101,7 @@ class Solver {
     }
   }
 
-  // Coefficients, and the preconditioner: the diagonal is summed up from parts like any other result.
+  // Computes the coefficients and the preconditioner: the diagonal is a sum over parts, like any other result.
   void prepare_blocks(Worker w) {
     const Share& share = state_.topology.share(w);
     double* parts = state_.parts.data();
@@ -114,7 +114,7 @@ class Solver {
     team_.barrier().wait();
   }
 
-  // The explicit part; the parts become what the initial guess is averaged from.
+  // Computes the explicit half of the step. The initial guess is the average of the parts that it writes.
   void convect(Worker w, double time) {
     state_.each_block(w, [&](std::size_t b) {
       const Block& block = state_.blocks[b];
@@ -129,7 +129,7 @@ class Solver {
     mark(w, convecting);
   }
 
-  // The initial guess, its residual and the first direction; returns the residual's square.
+  // Computes the initial guess, its residual and the first direction. Returns the square of the residual.
   double guess(Worker w) {
     const Share& share = state_.topology.share(w);
     double *parts = state_.parts.data(), *x = state_.x.data();
@@ -163,8 +163,8 @@ class Solver {
     return square_inside(state_.blocks[b], r);
   }
 
-  // The operator times the direction; returns this thread's share of their product. The direction of inside nodes is
-  // brought up to date here, where it is needed, and the solution moves along the last one.
+  // Applies the operator to the direction. Returns this thread's share of their product. The direction of inside nodes
+  // is updated here, where it is needed, and the solution moves along the last direction.
   double operate(Worker w, bool follows, double alpha, double beta) {
     const Share& share = state_.topology.share(w);
     project(share, state_.p.data());
@@ -181,7 +181,7 @@ class Solver {
     return total(product);
   }
 
-  // The residual loses alpha times the operator's result; returns this thread's share of its new square.
+  // Subtracts alpha times the operator's result from the residual. Returns this thread's share of its new square.
   double reduce(Worker w, double alpha) {
     Pack rho{};
     each_mortar<Sources::all>(state_.topology.share(w), state_.parts.data(), [&](int slot, Pack sum, const Batch&) {
@@ -198,7 +198,7 @@ class Solver {
     return total(rho);
   }
 
-  // The next direction at the mortars.
+  // Computes the next direction at the mortars.
   void turn(Worker w, double alpha, double beta) {
     each_slot(state_.topology.share(w), [&](int slot) {
       Pack& p = pack_at(state_.p.data() + slot);
@@ -208,7 +208,7 @@ class Solver {
     team_.barrier().wait();
   }
 
-  // The last move of the solution, and the new temperature from it.
+  // Moves the solution along the last direction, and computes the new temperature from it.
   void finish(Worker w, double alpha) {
     const Share& share = state_.topology.share(w);
     double* x = state_.x.data();
@@ -231,7 +231,7 @@ class Solver {
   Team& team_;
   ThreadSum sum_;
   PhaseTimes& phases_;
-  Octree meshes_[2];  // now and before
+  Octree meshes_[2];  // the current mesh and the one before
   State state_;
   DiagonalTables tables_;
   BlockMaker maker_;

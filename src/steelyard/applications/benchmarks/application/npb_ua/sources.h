@@ -1,4 +1,4 @@
-// Lists made once a mesh, so that every sum over shared points is gathered by its owner, without atomic updates.
+// Lists that are built once for each mesh. With them, the owner of a shared point sums it up without atomic updates.
 #pragma once
 #include <array>
 
@@ -6,8 +6,8 @@
 
 namespace steelyard::npb::ua {
 
-// Which split edges and faces of an element meet at one of its corners: bits 0 to 2 the edges along x, y, z, bits 3 to
-// 5 the faces across x, y, z.
+// The split edges and faces of an element that meet at one of its corners: bits 0 to 2 are the edges along x, y, z,
+// bits 3 to 5 the faces across x, y, z.
 inline unsigned split_at(std::uint32_t split, const Triple& corner) {
   unsigned out = 0;
   for (std::size_t d = 0; d < 3; ++d) {
@@ -18,7 +18,7 @@ inline unsigned split_at(std::uint32_t split, const Triple& corner) {
   return out;
 }
 
-// How many thirds a corner's value weighs in the initial guess: one for each face there that is not split.
+// Returns the weight (in thirds) of a corner in the initial guess: the number of unsplit faces at the corner.
 inline int thirds_at(std::uint32_t split, const Triple& corner) {
   return 3 - __builtin_popcount(split_at(split, corner) >> 3);
 }
@@ -36,7 +36,7 @@ class SourceLists {
   }
 
  private:
-  // Of one mortar. At most 8 leaves meet, each with 3 edges and 3 faces there.
+  // The sources of one mortar. At most 8 leaves meet at it, each with 3 edges and 3 faces there.
   struct Sources {
     std::array<int, 8> direct;
     std::array<int, 48> back;
@@ -104,7 +104,7 @@ class SourceLists {
   Share& share_;
 };
 
-// The mortars that split edges and faces are made of.
+// Lists the mortars that each split edge and face consists of.
 class SplitLists {
  public:
   SplitLists(const Topology& topology, Share& share) : topology_(topology), share_(share) {}
@@ -129,7 +129,7 @@ class SplitLists {
  private:
   static std::size_t to(int i) { return static_cast<std::size_t>(i); }
 
-  // Each piece is an entity of one of the finer elements on the other side.
+  // Each piece is an entity of one of the finer elements on the other side of the interface.
   void list_pieces(int e, int entity, int* rows, int lane) const {
     const Triple& code = entities[to(entity)].code;
     const Cell& own = topology_.mesh().leaves()[to(e)];

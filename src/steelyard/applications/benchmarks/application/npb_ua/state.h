@@ -1,10 +1,10 @@
-// All that a run keeps: the temperature on two meshes, the unknowns and what elements give to them, and how much it is.
+// The memory of a run: temperature on two meshes, unknowns, and contributions of the elements, with their sizes.
 #pragma once
 #include "operator.h"
 
 namespace steelyard::npb::ua {
 
-// How many things there can be at most, in doubles unless said otherwise.
+// The upper bounds of all sizes, in doubles if no other unit is named.
 struct Bounds {
   std::size_t elements, threads, mortars;
 
@@ -22,7 +22,7 @@ struct Bounds {
     return Topology::zeros + mortars + threads * lanes * (9 + 3 + 1) + 3 * split_edges() + 9 * split_faces();
   }
   std::size_t bytes() const {
-    std::size_t lists = 80 * sizeof(int);  // an element's share of the lists of sources and pieces: class A needs 60
+    std::size_t lists = 80 * sizeof(int);  // share of each element in the lists of sources and pieces: class A needs 60
     return sizeof(double) * (2 * node_values() + parts() + 3 * inside_values() + 4 * slots()) +
            blocks() * sizeof(Block) + Topology::bytes(elements) + elements * lists;
   }
@@ -32,9 +32,9 @@ struct State {
   Topology topology;
   Buffer<Block> blocks;
   Buffer<double> temperature, former;           // by block, node and lane
-  Buffer<double> parts;                         // what elements give (topology.h)
-  Buffer<double> inside_x, inside_p, inside_r;  // unknowns inside elements, by block, node and lane:
-  Buffer<double> x, p, r, inverse;              // and shared ones: solution, direction, residual, one over the diagonal
+  Buffer<double> parts;                         // the contributions of the elements (see topology.h)
+  Buffer<double> inside_x, inside_p, inside_r;  // unknowns inside elements, by block, node and lane
+  Buffer<double> x, p, r, inverse;              // shared unknowns: solution, direction, residual, 1/diagonal
 
   State(const Bounds& most, const MemoryPolicy& policy, Team& team)
       : topology(most.elements, policy, team),
@@ -58,7 +58,7 @@ struct State {
   double* part(std::size_t block) const { return parts.data() + Topology::zeros + block * nodes * lanes; }
   static double* inside(const Buffer<double>& of, std::size_t block) { return of.data() + block * inner * lanes; }
 
-  // Cannot happen if the bounds are right; all threads see it alike.
+  // This cannot happen if the bounds are right. All threads get the same result.
   void refuse_overflow() const {
     if (static_cast<std::size_t>(topology.slots()) > x.size() ||
         static_cast<std::size_t>(topology.parts()) > parts.size())
@@ -70,7 +70,7 @@ struct State {
     for (std::size_t b = share.first_block; b < share.last_block; ++b) use(b);
   }
 
-  // Backwards, as sums over mortars are.
+  // The loop runs backwards, like the sums over mortars.
   template <class Use>
   void each_block_back(Worker w, Use use) const {
     const Share& share = topology.share(w);

@@ -1,4 +1,4 @@
-// Which unknowns the elements share: mortars on the finer side of every interface, numbered by those who own them.
+// The unknowns that elements share: mortars on the finer side of each interface, numbered by the threads that own them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace steelyard::npb::ua {
 
-constexpr std::array<int, 3> points_of_kind = {1, 3, 9};                                             // within it
-constexpr std::array<int, 3> split_points_of_kind = {0, split_points, split_points * split_points};  // when it is split
+constexpr std::array<int, 3> points_of_kind = {1, 3, 9};                                             // inside it
+constexpr std::array<int, 3> split_points_of_kind = {0, split_points, split_points * split_points};  // if it is split
 constexpr std::array<int, 3> pieces_of_kind = {0, pieces, pieces * pieces};
 
-// As many mortars (corners, edges or faces) as there are lanes. What their value is summed up from stands in the list
-// of sources, a row of lanes for each: first elements that own the mortar directly, then split edges and faces it is
-// part of.
+// A batch of mortars (corners, edges or faces), one for each lane. Their sums have a list of sources, with a row of
+// lanes for each source: first the elements that own the mortar directly, then the split edges and faces that contain
+// the mortar.
 struct Batch {
-  Pack scale;  // one over the weights of the elements that own the mortar directly; 0 for a lane without a mortar
+  Pack scale;  // 1/(sum of the weights of the elements that own the mortar directly); 0 for a lane without a mortar
   std::uint32_t first;
   std::uint16_t direct, back;
 };

@@ -1,4 +1,4 @@
-// A solution from one mesh to another: interpolated into new children, sampled from former ones.
+// Transfers a solution to another mesh: interpolates into new children, and samples the children that no longer exist.
 #pragma once
 #include <array>
 
@@ -9,7 +9,7 @@ namespace steelyard::npb::ua {
 
 using Values = std::array<double, nodes>;
 
-// values(cell) is what a former mesh says of any cell, be it a leaf of it, a part of one, or made of several.
+// values(cell) returns the values of a former mesh in any cell: a leaf, a part of a leaf, or a cell of several leaves.
 class FormerSolution {
  public:
   FormerSolution(const Octree& mesh, const double* temperature) : mesh_(mesh), temperature_(temperature) {}
@@ -23,7 +23,7 @@ class FormerSolution {
     for (std::size_t n = 0; n < nodes; ++n) out[n] = from[n * lanes];
     return out;
   }
-  // The leaf's number, where the cell is one, or less than 0.
+  // The number of the leaf if the cell is a leaf; otherwise less than 0.
   int leaf(const Cell& cell) const { return mesh_.look(cell); }
   const double* of_leaf(int leaf) const { return temperature_ + (leaf / lanes * nodes * lanes + leaf % lanes); }
 
@@ -53,7 +53,7 @@ class FormerSolution {
   }
   static int child_of(std::size_t row) { return row < high_rows ? 0 : 1; }
 
-  // A matrix along the direction with this stride.
+  // Applies a matrix along the direction with this stride.
   static void apply(const Matrix<side>& matrix, Values& values, std::size_t stride) {
     for (std::size_t n = 0; n < nodes; ++n) {
       if (n / stride % side != 0) continue;
