@@ -13,8 +13,8 @@ namespace steelyard::finite_elements {
 constexpr std::size_t corners = 8, pairs = 36;  // corner c lies at x = c & 1, y = c >> 1 & 1, z = c >> 2
 constexpr std::size_t pair_of(std::size_t i, std::size_t j) { return i <= j ? j * (j + 1) / 2 + i : pair_of(j, i); }
 
-// The corners' functions and their derivatives at the Gauss points, which lie at (1 ± 1/sqrt 3) / 2 along each axis of
-// the unit cube; each has the weight 1/8.
+// The functions of the corners and their derivatives at the Gauss points (1 ± 1/sqrt 3) / 2 along each axis of the unit
+// cube. Each point has the weight 1/8.
 struct Shapes {
   double value[corners][corners], slope[corners][corners][3];  // by point, then by corner
 
@@ -36,10 +36,10 @@ inline constexpr Shapes shapes;
 constexpr double weight = 1.0 / 8;
 
 template <class T>
-using Corners = std::array<std::array<T, corners>, 3>;  // their coordinates: x, y, z
+using Corners = std::array<std::array<T, corners>, 3>;  // coordinates of the corners: x, y, z
 
-// The map from the unit cube to the element at a Gauss point: its cofactors (determinant times inverse) and
-// determinant.
+// The map from the unit cube to the element at a Gauss point: its determinant, and its cofactors (determinant times
+// inverse).
 template <class T>
 struct Map {
   T cofactor[3][3];  // [along][of the unit cube]
@@ -60,7 +60,7 @@ struct Map {
       }
     determinant = j[0][0] * cofactor[0][0] + j[0][1] * cofactor[0][1] + j[0][2] * cofactor[0][2];
   }
-  // The gradient of a corner's function, times the determinant.
+  // Returns the gradient of a corner's function, times the determinant.
   [[gnu::always_inline]] T slope(std::size_t point, std::size_t c, std::size_t d) const {
     const double* s = shapes.slope[point][c];
     return cofactor[d][0] * s[0] + cofactor[d][1] * s[1] + cofactor[d][2] * s[2];
@@ -71,7 +71,7 @@ template <class T>
 struct Element {
   T stiffness[pairs], load[corners];
 
-  // `source` at the corners is interpolated in between, which keeps the second order.
+  // The right-hand side is interpolated between the values of `source` at the corners, which keeps the second order.
   [[gnu::always_inline]] Element(const Corners<T>& at, const std::array<T, corners>& source) {
     for (T& x : stiffness) x = T{};
     for (T& x : load) x = T{};
@@ -94,7 +94,7 @@ struct Element {
   }
 };
 
-// Floating-point operations of the loops above for one element: of each Gauss point the map (135 for the Jacobian
+// Floating-point operations of the loops above for one element. Each Gauss point has the map (135 for the Jacobian
 // matrix, 27 for cofactors, 5), slopes and source (8 corners: 15 and 2), the factors (3), and the sums (8 corners: 2
 // for the load, 3 for the slopes; 36 pairs: 6).
 constexpr double flops_an_element = 8.0 * (135 + 27 + 5 + 8 * 17 + 3 + 8 * 5 + 36 * 6);

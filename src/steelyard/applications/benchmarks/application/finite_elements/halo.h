@@ -1,4 +1,4 @@
-// What ranks tell their neighbours: the values at the nodes around each part.
+// Exchanges the values at the nodes around each part between neighbouring ranks.
 #pragma once
 #include <vector>
 
@@ -14,7 +14,7 @@ class Halo {
       if (d != here && part.neighbour(d)) neighbours_.push_back(neighbour(part, d));
     requests_.resize(2 * neighbours_.size());
   }
-  // Values that come are put where they belong; those that go are copied together first.
+  // Received values go directly to their places. Values to send are first copied together.
   void exchange(double* vector) {
     MPI_Request* request = requests_.data();
     for (Neighbour& n : neighbours_) MPI_Irecv(vector + n.begin, n.count, MPI_DOUBLE, n.rank, n.tag, comm_, request++);

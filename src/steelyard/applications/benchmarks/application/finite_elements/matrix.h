@@ -1,5 +1,5 @@
-// The assembled matrix: compressed rows, each of 27 entries, one for each node around and the node itself. Where there
-// is none, the entry is 0 and its column the row's own.
+// The assembled matrix: each compressed row has 27 entries, for the node and its 26 neighbours. If a neighbour does not
+// exist, the entry is 0 and its column is that of the node itself.
 #pragma once
 #include <cstdint>
 
@@ -18,7 +18,7 @@ struct Matrix {
   Matrix(const Part& part, const MemoryPolicy& policy, Team& team)
       : values(entries * part.padded, policy, team), columns(entries * part.padded, policy, team) {}
 
-  // Writes the numbers of the columns into all rows that belong to one line of nodes.
+  // Writes the column numbers into all rows of one line of nodes.
   void number(const Part& part, int y, int z) {
     Part::Line rows = part.line(y, z);
     for (int slot = 0; slot < static_cast<int>(entries); ++slot) {
@@ -35,14 +35,14 @@ struct Matrix {
   double row(std::size_t r, const double* __restrict p) const {
     const double* __restrict v = values.data() + entries * r;
     const std::int32_t* __restrict c = columns.data() + entries * r;
-    double sums[3]{};  // the additions of one need not wait for the others'
+    double sums[3]{};  // three sums, so that an addition need not wait for the one before
     for (std::size_t k = 0; k < entries; k += 3)
       for (std::size_t i = 0; i < 3; ++i) sums[i] += v[k + i] * p[c[k + i]];
     return sums[0] + sums[1] + sums[2];
   }
-  // q = A p for the rows from first to last; returns p·q over them.
+  // Computes q = A p for the rows from `first` to `last`. Returns p·q over these rows.
   double multiply(std::size_t first, std::size_t last, const double* p, double* q) const {
-    // So many entries ahead the memory is asked, since the processor's own prefetching fetches less than it could.
+    // The memory is prefetched this number of entries ahead, because the processor's own prefetching is too slow.
     constexpr std::size_t ahead = 512;
     double dot = 0;
     for (std::size_t r = first; r < last; ++r) {

@@ -1,4 +1,4 @@
-// The nodes of a part and around it, as assembly reads them: along lines, with the places and the source's values.
+// The nodes of a part and around it, along lines as the assembly reads them, with positions and values of the source.
 #pragma once
 #include <array>
 
@@ -18,8 +18,8 @@ class Mesh {
         all_{Buffer<double>(size(), policy, team), Buffer<double>(size(), policy, team),
              Buffer<double>(size(), policy, team), Buffer<double>(size(), policy, team)} {}
 
-  // A worker's share of the lines. Beyond the cube the mesh goes on evenly, so that what is computed there, for
-  // nothing, is finite.
+  // Computes a worker's share of the lines. The mesh continues evenly outside the cube, so that the unused values there
+  // are finite.
   void place(Worker w) {
     auto n = static_cast<std::size_t>(part_.size[2] + 2);
     auto [first, last] = w.part(n, 1);
@@ -36,7 +36,7 @@ class Mesh {
     std::size_t number = of(x, y, z);
     return {all_[0][number], all_[1][number], all_[2][number]};
   }
-  // The element whose first corner is there, or as many in a row as T holds.
+  // Returns the element whose first corner is this node, or as many elements of a row as T holds.
   template <class T>
   [[gnu::always_inline]] Element<T> element(int x, int y, int z) const {
     return {places<T>(x, y, z), corners_of<T>(3, x, y, z)};

@@ -1,4 +1,4 @@
-// The program as threads and ranks run it: structure, assembly, boundary conditions, solve; and what proves it right.
+// The program for threads and for ranks: structure, assembly, boundary conditions, solution, proof of the result.
 #pragma once
 #include <string>
 
@@ -8,10 +8,10 @@
 
 namespace steelyard::finite_elements {
 
-// What one operation is: all four phases, or the assembly alone, or so many iterations of the solver.
+// The content of one operation: all four phases, only the assembly, or a number of iterations of the solver.
 enum class Stage { program, assembly, solver };
 
-// What a case asks for.
+// The parameters of a case.
 struct Request {
   Triple elements;
   std::size_t iterations;  // only the kernel "solver" has them
@@ -23,7 +23,7 @@ struct Request {
     if (iterations < 1 || iterations > most_steps)
       throw CaseError(join({"iterations='", iterations, "' cannot be used: expected 1 to ", most_steps}));
   }
-  // Before anything is allocated: of so many parts of this host.
+  // Checks the memory before the allocation, for this number of parts on this host.
   void require(const Part& part, std::size_t parts) const {
     auto bytes = static_cast<std::size_t>((System::bytes(part) + 48.0 * static_cast<double>(part.all)) *
                                           static_cast<double>(parts));
@@ -34,7 +34,7 @@ struct Request {
   }
 };
 
-// How far results may be from what they must be. An entry of the matrix is about as large as an element is wide.
+// The bounds of the errors. An entry of the matrix is about as large as the width of an element.
 struct Bounds {
   double rounding, error, source;
   explicit Bounds(const Triple& elements) {
@@ -45,7 +45,7 @@ struct Bounds {
   }
 };
 
-// A Link has, besides what the solver asks of it: `each(call)`, a call by every worker; `combine(proof)`.
+// A Link has the functions of the solver's Link, and also `each(call)`, a call by every worker, and `combine(proof)`.
 template <class Link, Stage stage>
 class Model {
  public:
@@ -64,7 +64,7 @@ class Model {
     });
   }
 
-  // What an earlier run left would pass the check.
+  // Clears the result: the result of an earlier run would pass the check.
   void prepare(Worker w) {
     if (stage != Stage::solver) system_.clear(w);
     solver_.begin(w);
@@ -80,14 +80,14 @@ class Model {
     if (w.index == 0) ran_ = true;
   }
   void corrupt() {
-    const Triple& size = system_.part.size;  // the middle is on no face, of the first rank at least
+    const Triple& size = system_.part.size;  // the middle lies on no face, at least on the first rank
     std::size_t at = system_.part.line(size[1] / 2, size[2] / 2)[size[0] / 2];
     (stage == Stage::assembly ? system_.matrix.values[entries * at + diagonal] : solver_.x[at]) += 1e-3;
   }
   Work work() const {
     double rows = nodes(request_.elements), elements = count_of(request_.elements);
-    double steps = static_cast<double>(outcome_.steps);  // a small mesh is solved before all that were asked for
-    double product = entries * (bytes_an_entry + 0.0), vectors = 10 * sizeof(double);  // of each row and iteration
+    double steps = static_cast<double>(outcome_.steps);  // a small mesh needs fewer iterations than requested
+    double product = entries * (bytes_an_entry + 0.0), vectors = 10 * sizeof(double);  // bytes per row and iteration
     double assembled = stage == Stage::solver ? 0 : elements * flops_an_element;
     double matrix = rows * entries * sizeof(double);
     double flops = stage == Stage::assembly ? 0 : steps * rows * (2 * entries + 10);
@@ -152,7 +152,7 @@ class Model {
   void keep_outcome(Worker w, const Outcome& outcome) {
     if (w.index == 0) outcome_ = outcome;
   }
-  // x becomes the analytic solution at the nodes: the matrix is then multiplied with something known.
+  // Sets x to the analytic solution at the nodes, so that the matrix is multiplied by a known vector.
   void exact() {
     const Part& part = system_.part;
     link_.each([&](Worker w) {

@@ -1,4 +1,4 @@
-// One part of the mesh's nodes, a box, and the numbers that its own nodes and those around them have in the vectors.
+// One part of the mesh's nodes (a box), and the indices of its own nodes and of the nodes around it in the vectors.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,16 +9,16 @@
 
 namespace steelyard::finite_elements {
 
-// A direction to a neighbour, each step -1, 0 or 1, as a number from 0; 13 is the part itself.
+// Returns the number of a direction to a neighbour, whose steps are -1, 0 or 1; 13 is the part itself.
 constexpr int directions = 27, here = 13;
 inline Triple steps_of(int direction) { return {direction % 3 - 1, direction / 3 % 3 - 1, direction / 9 - 1}; }
 constexpr int direction_of(int x, int y, int z) { return (x + 1) + 3 * (y + 1) + 9 * (z + 1); }
 
 struct Part {
   Triple elements;                             // of the whole mesh
-  Triple parts{1, 1, 1}, place{0, 0, 0};       // how many parts along each axis, and which of them this is
+  Triple parts{1, 1, 1}, place{0, 0, 0};       // the number of parts along each axis, and the position of this part
   Triple first, size;                          // of the part's nodes
-  std::array<std::size_t, directions> offset;  // where the nodes of each neighbour begin in a vector
+  std::array<std::size_t, directions> offset;  // begin of each neighbour's nodes in a vector
   std::size_t own, padded, all;  // nodes; with padding to a whole cache line; with the nodes of the neighbours
 
   Part(const Triple& mesh, const Triple& cut, const Triple& at) : elements(mesh), parts(cut), place(at) {
@@ -52,7 +52,7 @@ struct Part {
   }
   int lines() const { return size[1] * size[2]; }
 
-  // The numbers of a line's nodes, which may be a neighbour's: y and z from -1 to the size.
+  // The indices of the nodes of a line, which may belong to a neighbour: y and z are from -1 to the size.
   struct Line {
     std::size_t left, middle, right;  // of the nodes at x = -1, 0 and the size
     int size;
@@ -66,13 +66,13 @@ struct Part {
     auto at = [&](int dx) { return offset[static_cast<std::size_t>(direction_of(dx, dy, dz))]; };
     return {at(-1) + row, at(0) + row * static_cast<std::size_t>(size[0]), at(1) + row, size[0]};
   }
-  // Steps from the nearest face of the cube, by place in this part; below 0 outside.
+  // Returns the distance in steps from the nearest face of the cube; below 0 outside the cube.
   int depth(std::size_t d, int at) const { return std::min(first[d] + at, elements[d] - first[d] - at); }
   int depth(int x, int y, int z) const { return std::min({depth(0, x), depth(1, y), depth(2, z)}); }
   bool element(std::size_t d, int at) const { return first[d] + at >= 0 && first[d] + at < elements[d]; }
 };
 
-// Of all ways to cut the mesh for so many ranks, the one with the least surface.
+// Returns the division of the mesh among the ranks that has the least surface.
 inline Part part_of(const Triple& elements, int ranks, int rank) {
   Triple best{};
   double least = std::numeric_limits<double>::infinity();

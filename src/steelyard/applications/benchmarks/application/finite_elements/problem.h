@@ -1,5 +1,5 @@
-// The problem: -Laplace u = f in the unit cube, u given on its faces, and the mesh of bent hexahedra on which it is
-// solved.
+// The problem: -Laplace u = f in the unit cube, with u given on its faces, and the mesh of bent hexahedra for its
+// solution.
 #pragma once
 #include <array>
 #include <cmath>
@@ -12,15 +12,15 @@ namespace steelyard::finite_elements {
 
 using Triple = std::array<int, 3>;    // along x, y, z
 using Point = std::array<double, 3>;  // in the unit cube
-constexpr double reduction = 1e-10;   // of the residual's norm, where the solver goes on until it is reached
+constexpr double reduction = 1e-10;   // of the residual's norm: the solver's goal without fixed iterations
 constexpr std::size_t most_steps = 100000;
 
-// The solution: the sines are zero on the faces, the polynomial is not, and together they have no symmetry.
+// The solution. The sines are zero on the faces and the polynomial is not. Their sum has no symmetry.
 inline double solution(const Point& at) {
   auto [x, y, z] = at;
   return std::sin(M_PI * x) * std::sin(M_PI * y) * std::sin(M_PI * z) + x * x * y + y * z + 2 * z;
 }
-// Its negative Laplacian, and that over the whole cube.
+// The negative Laplacian of the solution, and its integral over the cube.
 inline double source(const Point& at) {
   auto [x, y, z] = at;
   return 3 * M_PI * M_PI * std::sin(M_PI * x) * std::sin(M_PI * y) * std::sin(M_PI * z) - 2 * y;
@@ -35,7 +35,7 @@ inline Point bent(const Point& even) {
   return {even[0] + bend, even[1] - 0.6 * bend, even[2] + 0.4 * bend};
 }
 
-// How many elements the cube has along each axis: nearly equal, and in all no more than `wanted`.
+// Returns the number of elements along each axis: nearly equal, with a product of at most `wanted`.
 inline Triple edges(std::size_t wanted) {
   if (wanted < 64) throw CaseError(join({"elements='", wanted, "' are too few: expected 64 or more"}));
   if (wanted > std::size_t{1} << 40)
@@ -46,7 +46,7 @@ inline Triple edges(std::size_t wanted) {
   return {whole(all / z / y), y, z};
 }
 
-// The widest element of a mesh: errors of second order are in proportion to its square.
+// Returns the width of the widest element: second-order errors are proportional to its square.
 inline double width(const Triple& elements) { return 1.0 / elements[2]; }
 
 inline double count_of(const Triple& edge) { return 1.0 * edge[0] * edge[1] * edge[2]; }

@@ -1,4 +1,4 @@
-// What shows that a part's system and solution are right, by other ways than those that made them.
+// Proves that the system and the solution of a part are right, by other methods than those that computed them.
 #pragma once
 #include <array>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace steelyard::finite_elements {
 
-// Sums over the part, but for what is said to be a maximum; ranks put theirs together.
+// Sums over the part, except those named as a maximum. Ranks combine theirs.
 struct Proof {
   double square = 0;      // of the assembled residual
   double difference = 0;  // square of its difference from the residual by elements

@@ -1,4 +1,4 @@
-// Link cells: particles sorted into small cells, by all threads, in an order that does not depend on their number.
+// Link cells: all threads sort the particles into small cells. The order does not depend on the number of threads.
 #pragma once
 #include "domain.h"
 
@@ -31,14 +31,14 @@ class Cells {
       at[d] = std::clamp(static_cast<int>((p.c[d] - low_[d]) * per_length_[d]), 0, counts_[d] - 1);
     return at;
   }
-  // Where the cells from `first` to `last` of the row (j, k) lie in the sorted arrays.
+  // Returns the range of the cells `first` to `last` of the row (j, k) in the sorted arrays.
   std::pair<std::uint32_t, std::uint32_t> row(int first, int last, int j, int k) const {
     const std::uint32_t* of = &ends_[index(0, j, k)];
     return {of[std::max(first, 0)], of[std::min(last, counts_[0] - 1) + 1]};
   }
   int size(int d) const { return counts_[d]; }
 
-  // Every thread calls it. Each counts and places what lies in its own cells, and passes over the rest.
+  // Sorts the particles. Every thread calls it: it counts and places the particles of its own cells only.
   void sort(Worker w, const Point* points, std::size_t n) {
     for (auto [i, end] = w.part(n); i < end; ++i) {
       auto at = place(points[i]);
@@ -46,7 +46,7 @@ class Cells {
     }
     team_.barrier().wait();
     auto [first, end] = w.part(ends_.size() - 1);
-    // While it is counted and placed, a cell's entry is the next one's: at last each holds where its own cell begins.
+    // While cells are counted and placed, entries are shifted by one cell. At the end each one is its cell's begin.
     std::uint32_t* next = ends_.data() + 1;
     std::fill(next + first, next + end, 0u);
     each(first, end, n, [&](std::size_t, std::uint32_t cell) { ++next[cell]; });
@@ -95,8 +95,8 @@ class Cells {
   Buffer<std::uint32_t> ends_, cell_of_;
 
  public:
-  Buffer<std::uint32_t> number;  // of each particle, in the order of the cells
-  Buffer<double> x, y, z;        // place of this particle
+  Buffer<std::uint32_t> number;  // number of each particle, in the order of the cells
+  Buffer<double> x, y, z;        // coordinates of this particle
 
  private:
   std::vector<Total> totals_;

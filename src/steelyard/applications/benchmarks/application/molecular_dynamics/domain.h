@@ -1,27 +1,27 @@
-// The part of the box that one process holds, its particles, and the images of others' particles around it.
+// The part of the box that one process holds, its particles, and the images of other processes' particles around it.
 #pragma once
 #include "simd.h"
 #include "system.h"
 
 namespace steelyard::md {
 
-// Three coordinates and a zero, which a vector register takes at once.
+// Three coordinates and a zero, which together fill a vector register.
 struct alignas(32) Point {
   std::array<double, 4> c{};
 };
 typedef double Four __attribute__((vector_size(32), may_alias));
-// What forces are computed with: as wide as the processor's vectors, and four doubles at least.
+// The vectors for the forces: as wide as the processor's vectors, but at least four doubles.
 constexpr std::size_t lanes = pack_doubles < 4 ? 4 : pack_doubles;
 typedef double Lanes __attribute__((vector_size(lanes * sizeof(double)), may_alias));
 inline Four& four(Point& p) { return *reinterpret_cast<Four*>(&p); }
 inline const Four& four(const Point& p) { return *reinterpret_cast<const Four*>(&p); }
 
-// How the box is cut among processes: blocks, as near to cubes as may be.
+// The division of the box among processes: blocks whose shape is as near to a cube as possible.
 struct Decomposition {
   std::array<int, 3> blocks{1, 1, 1};
 
   Decomposition(const Box& box, int ranks) {
-    // The box's sides grow from x to z, and so do the factors.
+    // The sides of the box grow from x to z, and so do the factors.
     auto found = factors(static_cast<std::size_t>(ranks), [&](auto count) {
       for (int d = 0; d < 3; ++d)
         if (box.length[d] / static_cast<double>(count[d]) < reach) return false;
@@ -37,7 +37,7 @@ struct Decomposition {
   std::array<int, 3> place(int rank) const {
     return {rank % blocks[0], rank / blocks[0] % blocks[1], rank / blocks[0] / blocks[1]};
   }
-  // Who lies `by` blocks further along `d`, around the box.
+  // Returns the process whose block lies `by` blocks further along `d`, around the periodic box.
   int neighbour(int rank, int d, int by) const {
     std::array<int, 3> at = place(rank);
     at[d] = (at[d] + by + blocks[d]) % blocks[d];
@@ -48,10 +48,10 @@ struct Decomposition {
   static std::string sides(const Box& box) { return join({box.cells[0], " x ", box.cells[1], " x ", box.cells[2]}); }
 };
 
-// A block: its borders, and how much memory what lies in it and around it may need.
+// A block: its borders, and the memory for the particles in it and around it.
 struct Block {
   Triple low, high;
-  std::array<bool, 3> alone, first, last;  // whether it is its own neighbour along an axis; at the box's ends
+  std::array<bool, 3> alone, first, last;  // alone: its own neighbour along an axis; the others: at the box's ends
 
   Block(const Box& box, const Decomposition& cut, int rank) {
     auto at = cut.place(rank);
@@ -63,8 +63,8 @@ struct Block {
       last[d] = at[d] == cut.blocks[d] - 1;
     }
   }
-  // Particles within `beyond` of the block. The matter is nearly incompressible: room for as many as would come in from
-  // half a diameter further, and a tenth more, is never used up by a system that is in order.
+  // Returns the room for particles within `beyond` of the block. The matter is nearly incompressible, so a system in
+  // order never uses up this room: the particles within half a diameter more, and a tenth in addition.
   std::size_t room(double beyond) const {
     double volume = 1;
     for (int d = 0; d < 3; ++d) volume *= high[d] - low[d] + 2 * beyond + 1;

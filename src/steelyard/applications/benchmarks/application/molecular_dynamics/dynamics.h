@@ -1,4 +1,4 @@
-// The mini-application as both its programs have it: one block a process, and a run from the lattice on.
+// The mini-application of both programs: each process has one block, and a run starts from the lattice.
 #pragma once
 #include "proof.h"
 
@@ -7,7 +7,7 @@ namespace steelyard::md {
 template <class Link>
 class Dynamics {
  public:
-  // `here`: how many such processes share this host's memory.
+  // `here`: the number of these processes that share the memory of this host.
   Dynamics(const Problem& problem, const MemoryPolicy& policy, Link& link, Team& team, int ranks, int rank, int here)
       : problem_(problem),
         link_(link),
@@ -26,11 +26,11 @@ class Dynamics {
   }
   void run(Worker w) { simulation_.run(w); }
 
-  // Every process calls it, one thread each.
+  // Runs the simulation. One thread of every process calls it.
   Check check() {
     places_ = simulation_.places();
     link_.sum(&places_, 1);
-    if (link_.greatest(simulation_.done() != problem_.steps) != 0)  // if one process failed, all say so
+    if (link_.greatest(simulation_.done() != problem_.steps) != 0)  // if one process failed, all processes report it
       return {false, simulation_.in_order() ? "no step was done" : "particles fly apart: they found no room in memory"};
     team_.each([&](Worker w) {
       const State state = prover_.state(w);
@@ -43,7 +43,7 @@ class Dynamics {
         proof_.present == problem_.particles && proof_.energy_kept() && proof_.at_rest() && proof_.forces_right();
     return {passed, words()};
   }
-  // One particle of the sample is elsewhere and faster than its forces made it: a wrong force, energy and momentum.
+  // Moves one particle of the sample and makes it faster: then the force, the energy and the momentum are wrong.
   void corrupt() {
     Particles& p = simulation_.particles;
     for (std::size_t i = 0; i < p.count; ++i)
@@ -109,7 +109,7 @@ class Dynamics {
   Simulation<Link> simulation_;
   Prover<Link> prover_;
   Proof proof_;
-  double places_ = 0;  // of neighbour lists, in all steps of a run, on all processes
+  double places_ = 0;  // places in neighbour lists: the sum over all steps and processes
 };
 
 }  // namespace steelyard::md

@@ -1,11 +1,11 @@
-// The forces of a list of neighbours on one particle, as many of them at a time as a vector has lanes.
+// The forces of the particles in a neighbour list on one particle: a vector register computes several of them at once.
 #pragma once
 #include "domain.h"
 
 namespace steelyard::md {
 
-// Floating-point operations for each place of a list as `pull` carries them out: 3 differences, 5 for the square, 1
-// division, 7 for the force, 6 for the sum.
+// Floating-point operations of `pull` for each place of a list: 3 differences, 5 for the square, 1 division, 7 for the
+// force, 6 for the sum.
 constexpr double flops_of_place = 22;
 
 // The coordinates of four points, as three vectors.
@@ -20,7 +20,7 @@ inline void turn(const std::uint32_t* list, const Point* points, Four& x, Four& 
   y = __builtin_shufflevector(ab_y, cd_y, 0, 1, 4, 5);
   z = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
-// Those of as many as a vector has lanes.
+// The coordinates of as many points as a vector has lanes.
 inline void load(const std::uint32_t* list, const Point* points, Lanes& x, Lanes& y, Lanes& z) {
 #if defined(__AVX512F__)
   Four low[3], high[3];
@@ -39,7 +39,7 @@ inline double total(const Lanes& v) {
   return sum;
 }
 
-// The force on `self` of `count` points, a multiple of `lanes`.
+// Returns the force of `count` points on `self`; `count` is a multiple of `lanes`.
 inline void pull(const Point& self, Point& force, const std::uint32_t* list, std::size_t count, const Point* points) {
   const Lanes sx = self.c[0] - Lanes{}, sy = self.c[1] - Lanes{}, sz = self.c[2] - Lanes{};
   Lanes fx{}, fy{}, fz{};

@@ -1,5 +1,5 @@
-// Images of the particles that lie near a block's borders, and the particles that leave it: axis after axis, so that
-// what lies at edges and corners is passed on.
+// Exchanges images of particles near the borders of a block, and particles that leave it. The axes follow each other,
+// so that particles at edges and corners are passed on.
 #pragma once
 #include <functional>
 
@@ -7,14 +7,14 @@
 
 namespace steelyard::md {
 
-// The particles that satisfy one of two conditions, found by all threads, in the order of their numbers.
+// The particles that satisfy at least one of two conditions. All threads search; the order is that of the numbers.
 class Selection {
  public:
   explicit Selection(Team& team) : team_(team), mine_(team.size()) {}
 
   std::array<std::vector<std::uint32_t>, 2> found;
 
-  // Every thread calls it; `which(i)` is 0, 1, 2 for both, or −1 for neither.
+  // Every thread calls it. `which(i)` is 0 or 1 for one condition, 2 for both, and −1 for neither.
   template <class Which>
   void collect(Worker w, std::size_t n, Which which) {
     auto& mine = mine_[w.index].lists;
@@ -42,22 +42,22 @@ class Selection {
   std::vector<Lists> mine_;
 };
 
-// What goes to and comes from both neighbours along an axis: [0] is the lower one, [1] the upper.
+// The particles that go to and come from the neighbours along an axis: [0] is the lower neighbour, [1] the upper one.
 struct Mail {
   std::array<std::vector<double>, 2> out, in;
 };
 
-// A Link has, all called by one thread of each process: `counts(d, {a, b})`, which tells the lower neighbour a, the
-// upper b, and returns what these two told; `swap(d, mail)`, which sends mail.out and fills mail.in; `sum(values, n)`
-// and `greatest(value)` over all processes.
+// One thread of each process calls the functions of a Link. `counts(d, {a, b})` sends a to the lower and b to the upper
+// neighbour and returns their numbers. `swap(d, mail)` sends mail.out and fills mail.in. `sum(values, n)` and
+// `greatest(value)` combine the values of all processes.
 template <class Link>
 class Halo {
  public:
   Halo(const Box& box, const Block& block, Link& link, Team& team, std::size_t room)
       : box_(box), block_(block), link_(link), team_(team), room_(room), axes_{Axis(team), Axis(team), Axis(team)} {}
 
-  // Chooses which of the `n` particles of the block have images, and returns the number of particles and images. If it
-  // is greater than the room, they do not fit. Every thread calls it.
+  // Chooses the images of the `n` particles of the block. Returns the number of particles and images, which do not fit
+  // if it exceeds the room. Every thread calls it.
   std::size_t establish(Worker w, Point* points, std::size_t n) {
     std::size_t total = n;
     for (int d = 0; d < 3; ++d) {
@@ -75,7 +75,7 @@ class Halo {
     }
     return total;
   }
-  // The images follow their particles. `positions`: not velocities, which are the same on the box's other side.
+  // Stores the images behind their particles. `positions`: no velocities, which do not depend on the side of the box.
   void forward(Worker w, Point* points, bool positions) {
     for (int d = 0; d < 3; ++d) forward(w, d, points, positions);
   }
@@ -84,7 +84,7 @@ class Halo {
   struct Axis {
     explicit Axis(Team& team) : selection(team) {}
     Selection selection;
-    std::array<std::size_t, 2> first{}, count{};  // of the images that came from the lower and the upper neighbour
+    std::array<std::size_t, 2> first{}, count{};  // of the images from the lower and the upper neighbour
     std::size_t end = 0;
     Mail mail;
   };
@@ -92,11 +92,11 @@ class Halo {
   void arrange(int d, std::size_t total) {
     Axis& axis = axes_[d];
     std::array<std::size_t, 2> out{axis.selection.found[0].size(), axis.selection.found[1].size()};
-    // What a block gives to the lower neighbour, it gets from the upper one where that is itself.
+    // A block that is its own neighbour gets from above what it gives to the neighbour below.
     axis.count = block_.alone[d] ? std::array{out[1], out[0]} : link_.counts(d, out);
     axis.first = {total, total + axis.count[0]};
     axis.end = total + axis.count[0] + axis.count[1];
-    fits_ = link_.greatest(axis.end > room_) == 0;  // all go on, or none: nobody waits for a message that does not come
+    fits_ = link_.greatest(axis.end > room_) == 0;  // all processes continue, or none: none waits for a message
     for (std::size_t side : {0, 1}) {
       axis.mail.out[side].resize(block_.alone[d] ? 0 : 3 * out[side]);
       axis.mail.in[side].resize(block_.alone[d] ? 0 : 3 * axis.count[side]);
@@ -142,16 +142,16 @@ class Halo {
   std::array<Axis, 3> axes_;
 };
 
-// The particles of a block: where they are, how fast, what acts on them, and their numbers in the whole system.
+// The particles of a block: their positions, velocities and forces, and their numbers in the whole system.
 struct Particles {
   std::size_t count = 0;
-  Buffer<Point> at;  // with the images behind the block's own, and at the very end one that is far from all others
+  Buffer<Point> at;  // own particles, then images, and at the end one particle that is far from all others
   Buffer<Point> velocity, force;
   Buffer<std::uint32_t> number;
 
   Particles(const Block& block, const MemoryPolicy& policy, Team& team)
       : at(block.room_with_images() + 1, policy, team),
-        velocity(block.room_with_images() + 1, policy, team),  // of images for the proof only
+        velocity(block.room_with_images() + 1, policy, team),  // the velocities of images are for the proof only
         force(block.own_room(), policy, team),
         number(block.own_room(), policy, team) {}
 
@@ -160,14 +160,14 @@ struct Particles {
   }
 };
 
-// Puts particles that have left the block where they belong: to the other side of the box, or to a neighbour.
+// Moves particles that have left the block to their new block: to the other side of the box, or to a neighbour.
 template <class Link>
 class Migration {
  public:
   Migration(const Box& box, const Block& block, Link& link, Team& team)
       : box_(box), block_(block), link_(link), team_(team), leavers_(team) {}
 
-  // Every thread calls it. False where those who came do not fit.
+  // Every thread calls it. Returns false if the particles that arrived do not fit.
   bool move(Worker w, Particles& p) {
     for (int d = 0; d < 3; ++d) {
       const double length = box_.length[d];
@@ -191,7 +191,7 @@ class Migration {
   }
 
  private:
-  static constexpr std::size_t words = 7;  // of a particle: where it is, how fast, its number
+  static constexpr std::size_t words = 7;  // numbers of a particle: position, velocity, number
 
   bool exchange(int d, Particles& p) {
     for (std::size_t side : {0, 1}) {
@@ -219,7 +219,7 @@ class Migration {
       }
     return true;
   }
-  // The last particles take the places of those who left.
+  // Moves the last particles to the places of the particles that left.
   void close_gaps(Particles& p) {
     std::vector<std::uint32_t> gone = leavers_.found[0];
     gone.insert(gone.end(), leavers_.found[1].begin(), leavers_.found[1].end());

@@ -1,4 +1,4 @@
-// Molecular dynamics on ranks (MPI): each has a block of the box, which its threads share.
+// Molecular dynamics on ranks (MPI): each rank has a block of the box, and its threads share this block.
 #include "../rank_team.h"
 #include "dynamics.h"
 #include "rank_kernel.h"
@@ -18,7 +18,7 @@ class MessageLink {
     std::array<unsigned long, 2> gives{out[0], out[1]}, gets{};
     MPI_Request all[4];
     for (std::size_t side : {0, 1}) {
-      // What one sends downwards the other gets from above: messages are known by the way they go.
+      // The message that one rank sends downwards arrives from above: the tag is the direction in which it travels.
       MPI_Irecv(&gets[side], 1, MPI_UNSIGNED_LONG, peers_[d][side], tag(d, 1 - side), comm_, &all[side]);
       MPI_Isend(&gives[side], 1, MPI_UNSIGNED_LONG, peers_[d][side], tag(d, side), comm_, &all[2 + side]);
     }

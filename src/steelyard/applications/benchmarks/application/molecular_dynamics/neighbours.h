@@ -1,4 +1,4 @@
-// Neighbour lists (L. Verlet, Phys. Rev. 159, 1967): for each particle all others nearer than the cutoff and a skin.
+// Neighbour lists (L. Verlet, Phys. Rev. 159, 1967): for each particle, all others within the cutoff and a skin.
 #pragma once
 #include <bit>
 
@@ -8,7 +8,7 @@ namespace steelyard::md {
 
 class Neighbours {
  public:
-  static constexpr std::size_t group = lanes;  // lists are filled up to a multiple of it by a particle that is far away
+  static constexpr std::size_t group = lanes;  // a distant particle fills lists up to a multiple of `group`
 
   Neighbours(const Block& block, const MemoryPolicy& policy, Team& team)
       : room_(block.own_room()), lists_(room_ * each + slack * team.size(), policy, team), of_(room_, policy, team) {}
@@ -16,10 +16,10 @@ class Neighbours {
   const std::uint32_t* list(std::size_t i) const { return lists_.data() + of_[i].first; }
   std::size_t count(std::size_t i) const { return of_[i].count; }  // a multiple of `group`
 
-  // This worker's part of the lists of `n` particles. False where they do not fit into the memory set aside.
+  // Builds this worker's part of the lists of `n` particles. Returns false if they do not fit into their memory.
   bool build(Worker w, const Cells& cells, const Point* points, std::size_t n, std::uint32_t far) {
     auto [first, end] = w.part(n);
-    // Each thread's region follows from its first particle; they do not overlap, as parts do not.
+    // Each thread's region follows from its first particle. The regions do not overlap, like the parts.
     std::size_t at = first * each + w.index * slack;
     const std::size_t limit = end * each + (w.index + 1) * slack;
     for (std::size_t i = first; i < end; ++i) {
@@ -37,16 +37,16 @@ class Neighbours {
   static std::size_t bytes(const Block& block) { return block.own_room() * (4 * each + sizeof(List)); }
 
  private:
-  // Of one particle 78 lie within reach on average; and in no liquid or solid as many as 500.
+  // A particle has 78 neighbours on average, and fewer than 500 in every liquid or solid.
   static constexpr std::size_t each = 96, slack = 512;
   struct List {
     std::uint64_t first;
     std::uint32_t count;
   };
 
-  static constexpr std::size_t beyond = 8;  // places behind the last one found that are written over
+  static constexpr std::size_t beyond = 8;  // places behind the last neighbour that the code may overwrite
 
-  // Those of a stretch of the sorted arrays that are near enough, without a branch that depends on a distance.
+  // Appends the particles of a part of the sorted arrays that are near enough, without a branch on the distance.
   static std::size_t select(const Cells& cells, std::uint32_t begin, std::uint32_t end, const Point& p,
                             std::uint32_t self, std::uint32_t* list) {
     const double *const x = cells.x.data(), *const y = cells.y.data(), *const z = cells.z.data();
@@ -65,7 +65,7 @@ class Neighbours {
       const __m256i numbers = _mm256_maskz_loadu_epi32(there, number + c);
       const __mmask8 near = _mm512_mask_cmp_pd_mask(there, r2, most, _CMP_LT_OQ);
       const __mmask8 chosen = _mm256_mask_cmpneq_epi32_mask(near, numbers, own);
-      // By a register: compressing stores are slow on some processors that have them.
+      // Uses a register: compressing stores are slow on some processors that have them.
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(list + found), _mm256_maskz_compress_epi32(chosen, numbers));
       found += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(chosen)));
     }

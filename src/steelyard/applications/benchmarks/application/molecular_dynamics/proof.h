@@ -1,12 +1,12 @@
-// What shows that a run is right: its energy, its momentum, and forces beside sums over all particles.
+// Proves that a run is right: by its energy, its momentum, and a comparison of forces with sums over all particles.
 #pragma once
 #include "simulation.h"
 
 namespace steelyard::md {
 
-// The state of a system in a few sums. `modified`: the energy and what the step adds to it in second order,
-// step^2 (sum of v U'' v / 12 - F^2 / 24), which velocity Verlet conserves to fourth (E. Hairer, C. Lubich, G. Wanner,
-// Acta Numerica 12, 2003). All of one particle on average.
+// The state of a system in a few sums, each per particle. `modified` is the energy plus its second-order change in a
+// step, step^2 (sum of v U'' v / 12 - F^2 / 24). Velocity Verlet conserves it to fourth order (E. Hairer, C. Lubich, G.
+// Wanner, Acta Numerica 12, 2003).
 struct State {
   double kinetic = NAN, potential = NAN, modified = NAN, correction = NAN;
   Triple momentum{NAN, NAN, NAN};
@@ -17,17 +17,17 @@ struct Proof {
   State before, after;
   std::size_t steps = 0, present = 0;
   double force_error =
-      NAN;  // greatest of a sample of particles, relative to the sum of the magnitudes of their pairs' forces
+      NAN;  // greatest error in a sample of particles, relative to the sum of the magnitudes of pair forces
 
-  // The rest of the energy's error is of fourth order, measured to be hundredths of the correction at most.
+  // The remaining error of the energy is of fourth order. Measurements show at most hundredths of the correction.
   static constexpr double rest = 0.1;
-  // Rounding errors of some 50 pairs of each particle: coordinates reach 1e2, and a force changes by 1e3 per length.
+  // Rounding errors of some 50 pairs per particle: coordinates reach 1e2, and a force changes by 1e3 per length.
   static constexpr double momentum_allowed = 1e-12, force_allowed = 1e-11;
 
   double energy_allowed() const { return rest * (std::abs(before.correction) + std::abs(after.correction)) + jumps(); }
-  // Six standard deviations of what pairs that cross the cutoff within a step, where the force jumps, add at random: by
-  // kinetic theory 2 pi cutoff^2 density w of them a particle and time, w = sqrt(2 T), each half of force times w times
-  // step.
+  // The force jumps at the cutoff, so pairs that cross it in a step add random errors: six standard deviations.
+  // Kinetic theory gives 2 pi cutoff^2 density w crossings per particle and time, w = sqrt(2 T); each adds half of
+  // force times w times step.
   double jumps() const {
     const double w = std::sqrt(4.0 / 3 * std::max(before.kinetic, after.kinetic));
     const double crossings =
@@ -51,7 +51,7 @@ class Prover {
   Prover(Simulation<Link>& simulation, const Problem& problem, const Box& box, Link& link, Team& team)
       : simulation_(simulation), problem_(problem), box_(box), link_(link), team_(team) {}
 
-  // Every thread calls it. By the lists, which hold all pairs until a particle has crossed half of the skin.
+  // Every thread calls it. It uses the lists, which hold all pairs until a particle has crossed half of the skin.
   State state(Worker w) {
     Particles& p = simulation_.particles;
     simulation_.halo.forward(w, p.velocity.data(), false);
@@ -68,7 +68,7 @@ class Prover {
     return out;
   }
 
-  // A sample of particles, the same on all processes; their forces beside sums over all particles of all processes.
+  // Compares the forces on a sample of particles with sums over all particles. All processes have the same sample.
   double farthest_force() {
     std::vector<double> sample = gathered(), sums(4 * samples);
     std::vector<std::vector<double>> parts(team_.size(), sums);
@@ -78,7 +78,7 @@ class Prover {
     link_.sum(sums.data(), sums.size());
     double most = 0;
     for (std::size_t s = 0; s < samples; ++s) {
-      if (sample[words * s + 6] != 1) return NAN;  // nobody has it, or two
+      if (sample[words * s + 6] != 1) return NAN;  // no process has the particle, or two have it
       for (std::size_t d = 0; d < 3; ++d) {
         const double off = std::abs(sample[words * s + 3 + d] - sums[4 * s + d]) / sums[4 * s + 3];
         most = off <= most ? most : off;
@@ -93,17 +93,17 @@ class Prover {
   }
 
   static constexpr std::size_t samples = 32;
-  // The k-th particle of the sample.
+  // Returns the k-th particle of the sample.
   std::size_t sampled(std::size_t k) const { return k * problem_.particles / samples; }
 
  private:
-  static constexpr std::size_t words = 7;  // where it is, what acts on it, how many processes have it
+  static constexpr std::size_t words = 7;  // position, force, number of processes that have the particle
 
   void add(std::size_t i, typename Reduction<Link>::Values& to) const {
     const Particles& p = simulation_.particles;
     const auto &at = p.at[i].c, &v = p.velocity[i].c, &f = p.force[i].c;
     for (std::size_t d = 0; d < 3; ++d) to[0] += v[d] * v[d] / 2, to[3] += f[d] * f[d], to[4 + d] += v[d];
-    double energy = 0, bent = 0;  // of this particle first: a sum over all at once would round each pair far more
+    double energy = 0, bent = 0;  // sums of this particle: one sum over all pairs would round far more
     const std::uint32_t* list = simulation_.neighbours.list(i);
     for (std::size_t k = 0; k < simulation_.neighbours.count(i); ++k) {
       const auto &other = p.at[list[k]].c, &u = p.velocity[list[k]].c;
@@ -132,8 +132,8 @@ class Prover {
     link_.sum(out.data(), out.size());
     return out;
   }
-  // Of the block's particles on each of the sample: the nearest image of each, in double precision, one after the
-  // other.
+  // Adds the forces of the block's particles on each particle of the sample: the nearest image of each, in double
+  // precision, one after the other.
   void directly(Worker w, const std::vector<double>& sample, std::vector<double>& sums) const {
     const Particles& p = simulation_.particles;
     for (auto [i, end] = w.part(p.count); i < end; ++i)

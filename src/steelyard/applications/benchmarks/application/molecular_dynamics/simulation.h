@@ -1,4 +1,4 @@
-// The steps of a simulation in a block, by all threads of a process: lists, images, forces, velocity Verlet.
+// The steps of a simulation in a block, on all threads of a process: lists, images, forces, velocity Verlet.
 #pragma once
 #include <atomic>
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace steelyard::md {
 
-// Sums over the threads of a team and then over all processes; each gets them.
+// Adds values over the threads of a team and then over all processes. Each thread gets the sums.
 template <class Link>
 class Reduction {
  public:
@@ -71,7 +71,7 @@ class Simulation {
         spare_(block.own_room(), policy, team),
         places_(team.size()) {}
 
-  // The lattice with velocities of the temperature asked for, no momentum, and the forces. Every thread calls it.
+  // Creates the lattice, with velocities of the temperature and no momentum, and the forces. All threads call it.
   void start(Worker w) {
     if (w.index == 0) fill();
     team_.barrier().wait();
@@ -96,7 +96,7 @@ class Simulation {
   std::size_t done() const { return done_; }
   std::size_t rebuilds() const { return rebuilds_; }
   bool in_order() const { return in_order_; }
-  double places() const {  // of lists that forces were summed over
+  double places() const {  // places of the lists in all sums of forces
     double sum = 0;
     for (const auto& place : places_) sum += static_cast<double>(place.count);
     return sum;
@@ -113,9 +113,9 @@ class Simulation {
 
  private:
   static constexpr double far_away = 1e15;
-  static constexpr std::size_t sorted_every = 8;  // rebuilds: by then neighbours in space have drifted apart in memory
+  static constexpr std::size_t sorted_every = 8;  // rebuilds: then near particles lie far apart in memory
 
-  // The sites that lie in this block.
+  // Returns the lattice sites in this block.
   void fill() {
     particles.count = done_ = rebuilds_ = 0;
     in_order_ = true;
@@ -144,7 +144,7 @@ class Simulation {
     particles.velocity[particles.count].c = {v[0], v[1], v[2], 0};
     particles.number[particles.count++] = static_cast<std::uint32_t>(site.number);
   }
-  // Momentum off, and the velocities scaled to the temperature.
+  // Removes the momentum, and scales the velocities to the temperature.
   void settle(Worker w) {
     const auto n = static_cast<double>(problem_.particles);
     auto sums = moments(w);
@@ -168,8 +168,8 @@ class Simulation {
   void kick(Worker w, double by) {
     each(w, [&](std::size_t i) { four(particles.velocity[i]) += by * four(particles.force[i]); });
   }
-  // Velocities by `by`, positions by a step; then the images, or, once a particle has crossed half of the skin, the
-  // lists.
+  // Changes velocities by `by` and positions by a step. Then updates the images, or the lists if a particle has crossed
+  // half of the skin.
   void advance(Worker w, double by) {
     double most = 0;
     each(w, [&](std::size_t i) {
@@ -179,7 +179,7 @@ class Simulation {
       most = std::max(most, square[0] + square[1] + square[2]);
     });
     most = reduction.greatest(w, in_order_ ? most : std::numeric_limits<double>::max());
-    if (most > reach * reach) {  // a particle moved too far in a step, or a worker found no room: all stop
+    if (most > reach * reach) {  // a particle moved too far in a step, or a worker found no room: all threads stop
       if (w.index == 0) in_order_ = false;
       team_.barrier().wait();
       return;
@@ -207,7 +207,7 @@ class Simulation {
     if (w.index == 0) since_ = 0, ++rebuilds_;
     team_.barrier().wait();
   }
-  // The particles in the order of cells: what is near in space is near in memory.
+  // Sorts the particles by cells: particles that are near in space are then near in memory.
   void order(Worker w) {
     cells_.sort(w, particles.at.data(), particles.count);
     each(w, [&](std::size_t i) {
@@ -232,7 +232,7 @@ class Simulation {
       places += count;
     });
     places_[w.index].count += places;
-    team_.barrier().wait();  // before anybody moves a particle that others still look at
+    team_.barrier().wait();  // no thread may move a particle that another thread still reads
   }
 
   struct alignas(64) Places {
@@ -244,7 +244,7 @@ class Simulation {
   Team& team_;
   Cells cells_;
   Migration<Link> migration_;
-  Buffer<Point> built_, spare_;  // where particles were when the lists were made
+  Buffer<Point> built_, spare_;  // positions of the particles when the lists were built
   std::vector<Places> places_;
   std::size_t since_ = 0, rebuilds_ = 0, done_ = 0;
   std::atomic<bool> in_order_{true};

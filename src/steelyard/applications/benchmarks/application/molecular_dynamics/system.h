@@ -12,18 +12,18 @@
 
 namespace steelyard::md {
 
-// Lengths in sigma, energies in epsilon, masses in that of a particle, times in sigma * sqrt(mass / epsilon).
-constexpr double density = 0.8442;  // with a temperature of 0.72 the liquid near its triple point
+// Units: lengths in sigma, energies in epsilon, masses of a particle, times in sigma * sqrt(mass / epsilon).
+constexpr double density = 0.8442;  // near the triple point of the liquid, with the temperature of 0.72
 constexpr double cutoff = 2.5;
 constexpr double skin = 0.3;  // a neighbour list holds all pairs nearer than cutoff + skin
 constexpr double reach = cutoff + skin;
 constexpr double time_step = 0.005;
-constexpr std::size_t longest = 20;  // steps after which lists are made anew, however little the particles moved
+constexpr std::size_t longest = 20;  // steps after which lists are always rebuilt, even if particles moved little
 
 using Triple = std::array<double, 3>;
 
-// 4 (r^-12 - r^-6) of a pair at the squared distance `r2`, its value at the cutoff taken off; and the derivative by the
-// distance over the distance, and the second derivative: what forces and the energy's error follow from.
+// The potential 4 (r^-12 - r^-6) of a pair at the squared distance `r2`, minus its value at the cutoff; its derivative
+// divided by the distance, for the forces; and its second derivative, for the error of the energy.
 struct Pair {
   double energy, slope, curvature;
   explicit Pair(double r2) {
@@ -38,7 +38,7 @@ struct Pair {
   }
 };
 
-// What a case asks for.
+// The parameters of a case.
 struct Problem {
   std::size_t particles, steps;
   double temperature;
@@ -60,7 +60,7 @@ struct Problem {
   }
 };
 
-// The three factors of `number` with the least surface, the least first, of those for which `fits` holds; zeros where
+// Returns the three factors of `number` with the least surface for which `fits` holds, in ascending order; zeros if
 // there are none.
 template <class Fits>
 std::array<std::size_t, 3> factors(std::size_t number, Fits fits) {
@@ -78,7 +78,7 @@ std::array<std::size_t, 3> factors(std::size_t number, Fits fits) {
   return best;
 }
 
-// The periodic box: as near to a cube as so many cells of the lattice allow.
+// The periodic box: as near to a cube as this number of lattice cells allows.
 struct Box {
   std::array<std::size_t, 3> cells;
   Triple length;
@@ -96,18 +96,18 @@ struct Box {
   static double edge() { return std::cbrt(4 / density); }
 };
 
-// One site of the lattice; its number does not depend on who holds it.
+// One site of the lattice. Its number does not depend on the process that holds it.
 struct Site {
   std::size_t number;
   Triple at;
 
   Site(const Box& box, std::array<std::size_t, 3> cell, std::size_t corner)
       : number(4 * ((cell[2] * box.cells[1] + cell[1]) * box.cells[0] + cell[0]) + corner) {
-    // A quarter of a cell off the borders, so that rounding does not decide on which side of one a particle lies.
+    // The sites lie a quarter of a cell away from the borders, so that rounding never decides on the side of a border.
     constexpr double of[4][3] = {{0.25, 0.25, 0.25}, {0.75, 0.75, 0.25}, {0.75, 0.25, 0.75}, {0.25, 0.75, 0.75}};
     for (int d = 0; d < 3; ++d) at[d] = (static_cast<double>(cell[d]) + of[corner][d]) * Box::edge();
   }
-  // Maxwell's distribution at temperature 1, drawn by the particle's number.
+  // Draws from Maxwell's distribution at temperature 1, by the number of the particle.
   Triple velocity() const {
     npb::Generator draw;
     draw.skip(4 * number);

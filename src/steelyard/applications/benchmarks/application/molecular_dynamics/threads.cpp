@@ -1,10 +1,10 @@
-// Molecular dynamics on threads: one block, the whole box, whose particles they share.
+// Molecular dynamics on threads: the box is one block, and all threads share its particles.
 #include "dynamics.h"
 
 using namespace steelyard;
 using namespace steelyard::md;
 
-// One process is its own neighbour every way.
+// A single process is its own neighbour in every direction.
 struct NoLink {
   std::array<std::size_t, 2> counts(int, std::array<std::size_t, 2> out) { return {out[1], out[0]}; }
   void swap(int, Mail&) {}

@@ -1,9 +1,9 @@
-// The flow of one rank: modes of its velocity in columns along z, moved on in time, whose planes are multiplied
-// between.
+// The flow of one rank: columns of modes of its velocity along z. A time step advances them, and the planes are
+// multiplied in between.
 //
-// Navier-Stokes in rotational form: du/dt = P(u x w) - viscosity k^2 u, w = ik x u, P without what is along k. Friction
-// is exact, by a factor; the rest by three stages of third order that need one more set of numbers (J. Williamson
-// 1980).
+// Navier-Stokes in rotational form: du/dt = P(u x w) - viscosity k^2 u, with w = ik x u. P removes the part along k. A
+// factor handles friction exactly. Three stages of third order handle the rest, with one additional set of numbers
+// (J. Williamson 1980).
 #pragma once
 #include <cmath>
 
@@ -15,9 +15,9 @@ namespace steelyard::turbulence {
 constexpr double viscosity = 1.0 / 1600;
 constexpr std::size_t stages = 3;
 constexpr double kept[stages] = {0, -5.0 / 9, -153.0 / 128}, taken[stages] = {1.0 / 3, 15.0 / 16, 8.0 / 15};
-constexpr double length_of[stages] = {1.0 / 3, 5.0 / 12, 1.0 / 4};  // of a step
+constexpr double length_of[stages] = {1.0 / 3, 5.0 / 12, 1.0 / 4};  // share of a time step
 
-// Sums over modes: of one rank, and then of all.
+// Sums over modes: first of one rank, then of all ranks.
 struct Sums {
   double energy_x = 0, energy_y = 0, energy_z = 0, enstrophy = 0, divergence = 0, square = 0;
   std::array<double*, 6> all() { return {&energy_x, &energy_y, &energy_z, &enstrophy, &divergence, &square}; }
@@ -71,25 +71,25 @@ class Flow {
       }
     });
   }
-  // Velocity and vorticity of a worker's columns, as they leave for the planes.
+  // Computes the velocity and the vorticity of a worker's columns, and stores them for the planes.
   void fields(Worker w) {
     columns(w, [&](std::size_t c) { fields_of(c, rooms_[w.index]); });
   }
   void multiply(Worker w) {
     auto [first, end] = w.part(planes_of_.count(), 1);
-    // One process multiplies where its columns left the planes.
+    // A single process multiplies at the place where its columns stored the planes.
     const double* in = alone_ ? columns_.data() : in_planes_.data();
     double* out = alone_ ? products_.data() : multiplied_.data();
     for (std::size_t z = first; z < end; ++z) planes_.multiply(z, in, there, out, back, rooms_[w.index]);
   }
-  // One stage further; and the fields for the next one, if there is one.
+  // Advances the modes by one stage, and computes the fields of the next stage, if there is one.
   void advance(Worker w, std::size_t stage, bool last) {
     columns(w, [&](std::size_t c) {
       advance_column(c, stage, rooms_[w.index]);
       if (!last) fields_of(c, rooms_[w.index]);
     });
   }
-  // Of a worker's columns.
+  // Returns the sums of a worker's columns.
   Sums sums(Worker w) const {
     Sums out;
     columns(w, [&](std::size_t c) {
@@ -98,7 +98,7 @@ class Flow {
     });
     return out;
   }
-  // Makes one mode wrong, on the rank that has it.
+  // Makes one mode wrong, on the rank that holds it.
   void spoil() {
     if (mine_.first == 0) line(u_, 0, 0)[2 * block + 1] += 1e-3;
   }
@@ -110,7 +110,7 @@ class Flow {
   const Grid& grid() const { return grid_; }
   const Way there, back;
 
-  // Floating-point operations of a step, of all ranks: a mode has 18 for its vorticity, and 54 where it is moved on.
+  // Returns the floating-point operations of a step on all ranks: 18 per mode for its vorticity, 54 for its advance.
   double flops() const {
     double lines = static_cast<double>(grid_.columns * lanes), modes = static_cast<double>(grid_.z.modes());
     double columns = lines * (9 * along_z_.flops() + 72 * modes);
@@ -157,9 +157,9 @@ class Flow {
   static Complex at(const double* line, std::size_t m, std::size_t p) {
     return Own{const_cast<double*>(line)}.load(m, p);
   }
-  // Imaginary parts first.
+  // Stores numbers with the imaginary parts first.
   static void put(double* to, const Complex& a) { pack_at(to) = a.im, pack_at(to + lanes) = a.re; }
-  // i (k a - l b)
+  // Computes i (k a - l b).
   static Complex curl(Pack k, const Complex& a, Pack l, const Complex& b) {
     return {l * b.im - k * a.im, k * a.re - l * b.re};
   }

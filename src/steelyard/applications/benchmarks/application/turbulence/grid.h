@@ -1,8 +1,8 @@
-// The periodic cube, 2 pi wide: its points, the Fourier modes that are kept, and who has which of them.
+// The periodic cube, 2 pi wide: its points, the Fourier modes that are kept, and their division among ranks.
 //
-// Of n points along an axis the modes below n / 3 are kept: the product of two of them is then computed without error
-// (S. Orszag 1971). Velocities are real, so that half of the modes along x say all. Eight neighbours in x lie side by
-// side: eight real parts, then eight imaginary ones.
+// Of the n points along an axis, the modes below n / 3 are kept. The product of two of them then has no aliasing error
+// (S. Orszag 1971). Velocities are real, so half of the modes along x suffice. Eight neighbours in x lie side by side:
+// first eight real parts, then eight imaginary ones.
 #pragma once
 #include <array>
 #include <bit>
@@ -25,13 +25,13 @@ struct Axis {
   double wave(std::size_t mode) const {
     return mode <= most ? static_cast<double>(mode) : static_cast<double>(mode) - static_cast<double>(modes());
   }
-  // A mode's place among all frequencies of a transform.
+  // Returns the index of a mode among all frequencies of a transform.
   std::size_t frequency(std::size_t mode) const { return mode <= most ? mode : n - (modes() - mode); }
 };
 
 constexpr std::size_t fewest = 32768, greatest = std::size_t{1} << 40;
 
-// Powers of two along x, y and z, as near to each other as may be, and no more in all than `wanted`.
+// Returns powers of two along x, y and z, nearly equal, whose product is at most `wanted`.
 inline std::array<std::size_t, 3> edges(std::size_t wanted) {
   if (wanted < fewest || wanted > greatest)
     throw CaseError(join({"points='", wanted, "' cannot be used: expected ", fewest, " (32 x 32 x 32) to 2^40"}));
@@ -39,7 +39,7 @@ inline std::array<std::size_t, 3> edges(std::size_t wanted) {
   return {std::size_t{1} << x, std::size_t{1} << y, std::size_t{1} << (log - x - y)};
 }
 
-// Part `index` of so many: the first and what follows the last.
+// Returns the first item of part `index` of `parts`, and the end of this part.
 struct Share {
   std::size_t first, end;
   Share(std::size_t all, std::size_t parts, std::size_t index)
@@ -49,24 +49,24 @@ struct Share {
 
 struct Grid {
   Axis x, y, z;
-  std::size_t blocks;   // of eight modes along x; what is beyond the last mode stays zero
-  std::size_t columns;  // of modes along z, eight side by side: those that are shared out
+  std::size_t blocks;   // blocks of eight modes along x; modes beyond the last one stay zero
+  std::size_t columns;  // columns of modes along z, eight side by side, which are divided among ranks
 
   explicit Grid(std::size_t wanted) : Grid(edges(wanted)) {}
   explicit Grid(const std::array<std::size_t, 3>& edge)
       : x(edge[0]), y(edge[1]), z(edge[2]), blocks(x.most / lanes + 1), columns(y.modes() * blocks) {}
 
   double points() const { return static_cast<double>(x.n) * static_cast<double>(y.n) * static_cast<double>(z.n); }
-  double step() const { return 1 / static_cast<double>(z.n); }  // of time: a sixth of a cell at the greatest speed
+  double step() const { return 1 / static_cast<double>(z.n); }  // time step: a sixth of a cell at the greatest speed
   std::string words() const { return join({x.n, " x ", y.n, " x ", z.n, " points"}); }
 };
 
-// The order of the numbers of one of `ranks` between columns and planes: by planes, then fields, then columns, each
-// with one block. What one rank sends to another is one piece.
+// The order in which one of `ranks` stores numbers between columns and planes: by planes, then fields, then columns,
+// each with one block. The numbers that one rank sends to another rank lie in one piece.
 struct Way {
   std::size_t fields;
-  std::vector<std::size_t> base, stride;  // by planes, of each column of all ranks: blocks; from field to field
-  std::vector<std::size_t> sent, got;     // by columns, and by planes: where each rank's piece begins, and the end
+  std::vector<std::size_t> base, stride;  // by planes, for each column: offset in blocks, distance of fields
+  std::vector<std::size_t> sent, got;     // by columns, by planes: begin of each rank's piece, and the end
 
   Way(const Grid& grid, std::size_t ranks, std::size_t me, std::size_t each) : fields(each) {
     Share mine(grid.columns, ranks, me), planes(grid.z.n, ranks, me);
@@ -79,7 +79,7 @@ struct Way {
     sent.push_back(fields * mine.count() * grid.z.n);
     got.push_back(fields * planes.count() * grid.columns);
   }
-  // In doubles: plane `z` of this rank's, by planes.
+  // Returns the offset of plane `z` of this rank in the array by planes, in doubles.
   std::size_t in_plane(std::size_t z, std::size_t field, std::size_t column) const {
     return block * (base[column] + (z * fields + field) * stride[column]);
   }

@@ -1,5 +1,5 @@
-// Turbulence on ranks (MPI): each has columns along z, then planes of z, and between them everything goes from each to
-// each.
+// Turbulence on ranks (MPI): each rank has columns along z, then planes of z. Between them, all ranks exchange with all
+// ranks.
 #include "../../../../measure/benchmarks/network/windows.h"
 #include "../rank_team.h"
 #include "rank_kernel.h"
@@ -10,7 +10,7 @@ using namespace steelyard::turbulence;
 
 namespace {
 
-// Messages are counted in blocks: there may be more doubles in them than an int counts.
+// Messages are counted in blocks, because the number of doubles may exceed an int.
 struct BlockType {
   MPI_Datatype type;
   BlockType() { MPI_Type_contiguous(static_cast<int>(block), MPI_DOUBLE, &type), MPI_Type_commit(&type); }
@@ -41,7 +41,7 @@ class MessageLink {
   }
 
  private:
-  // Piece r to rank r, whose piece for this rank comes into the other array; `first`: where each begins, in blocks.
+  // Sends piece r to rank r, and receives its piece into the other array. `first`: the begin of each piece, in blocks.
   void exchange(const double* from, const std::vector<std::size_t>& first, double* to,
                 const std::vector<std::size_t>& place) {
     int open = 0;

@@ -1,5 +1,5 @@
-// A plane of z: fields become values along y and x, velocity and vorticity are multiplied, and the product's modes go
-// back.
+// A plane of z: transforms fields to values along y and x, multiplies velocity and vorticity, and transforms the
+// product back.
 #pragma once
 #include "rows.h"
 
@@ -7,13 +7,13 @@ namespace steelyard::turbulence {
 
 constexpr std::size_t six = 6, three = 3;  // fields: velocity and vorticity; their product
 
-// What one worker needs for a plane, or for a column: parts of his own memory, which is zero at first.
+// The memory of a worker for a plane or a column. It is zero at the start.
 struct Room {
-  std::size_t row, plane;  // doubles from row to row, and from field to field
-  // Six fields of a plane; the modes of six columns, of a line of y and of one of x, zero where there is none.
+  std::size_t row, plane;  // doubles between rows, and between fields
+  // Six fields of a plane; the modes of six columns, of a line of y and of a line of x. Unused modes are zero.
   double *fields, *column, *modes, *joined;
-  double *spectra, *result, *frequencies, *work;  // of three columns, of a line of y, of x
-  std::array<double*, six> values;                // three pairs of fields of eight rows, and three of the next eight
+  double *spectra, *result, *frequencies, *work;  // of three columns, of a line of y, of a line of x
+  std::array<double*, six> values;                // three pairs of fields of eight rows, then of the next eight
 
   Room(const Grid& grid, double* memory) : row(grid.blocks * block), plane(grid.y.n * row) {
     auto take = [&](std::size_t size) { return std::exchange(memory, memory + size); };
@@ -35,7 +35,7 @@ class Planes {
     places_x_ = rows_.along().targets(block);
   }
 
-  // Plane `z` of `in`, six fields; its product, three, into `out`.
+  // Reads the six fields of plane `z` from `in`, and writes the three fields of the product to `out`.
   void multiply(std::size_t z, const double* in, const Way& way_in, double* out, const Way& way_out, Room& room) const {
     for (std::size_t f = 0; f < six; ++f)
       for (std::size_t b = 0; b < grid_.blocks; ++b) values_along_y(z, f, b, in, way_in, room);
@@ -48,7 +48,7 @@ class Planes {
           copy(room.result + grid_.y.frequency(m) * block, out + way_out.in_plane(z, f, m * grid_.blocks + b));
       }
   }
-  // Floating-point operations of one plane.
+  // Returns the floating-point operations of one plane.
   double flops() const {
     double rows = static_cast<double>(grid_.y.n), lines = static_cast<double>(grid_.blocks * lanes);
     return 9 * lines * along_y_.flops() + rows * (4.5 * rows_.along().flops() + 9 * static_cast<double>(grid_.x.n));
@@ -67,7 +67,7 @@ class Planes {
     }
     along_y_.values(room.modes, room.work, room.fields + f * room.plane + b * block, places_y_);
   }
-  // The product's third field is of both sets of eight rows one transform.
+  // One transform computes the third field of the product for both sets of eight rows.
   void sixteen_rows(std::size_t y, Room& room) const {
     for (std::size_t half = 0; half < 2; ++half) {
       double* at = room.fields + (y + half * lanes) * room.row;
@@ -87,7 +87,7 @@ class Planes {
     back(first, at, at + room.plane, room), back(second, at + next, at + next + room.plane, room);
     back(third, at + 2 * room.plane, at + 2 * room.plane + next, room);
   }
-  // Velocity times vorticity: x and y take the place of the velocity's, and z is returned.
+  // Multiplies velocity and vorticity. x and y of the product replace those of the velocity; z is returned.
   static Pack cross(Room& room, std::size_t first, std::size_t i) {
     double *a = room.values[first], *b = room.values[first + 1], *c = room.values[first + 2];
     Pack ux = pack_at(a + i), uy = pack_at(a + i + lanes), uz = pack_at(b + i);

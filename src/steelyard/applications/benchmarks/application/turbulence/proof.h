@@ -1,4 +1,4 @@
-// What proves a run right: the energy and the enstrophy of the vortex are known in time as a series.
+// Proves that a run is right: the energy and the enstrophy of the vortex are known as a series in time.
 #pragma once
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace steelyard::turbulence {
 
-// Coefficients of the enstrophy in powers of time, for a viscosity of 1/1600: by the recursion that follows from the
-// equations, in double precision, from modes that all fit. Without viscosity the first two are 3/8 and 5/128, as M.
-// Brachet and others, J. Fluid Mech. 130 (1983) have them. tests/applications/test_turbulence.py computes them anew.
+// Coefficients of the enstrophy in powers of time, for a viscosity of 1/1600, in double precision. They follow from a
+// recursion of the equations with all modes. Without viscosity the first two are 3/8 and 5/128, as in M.
+// Brachet and others, J. Fluid Mech. 130 (1983). tests/applications/test_turbulence.py computes them again.
 constexpr double enstrophy_series[] = {0.375,
                                        -0.00140625,
                                        0.03906513671875,
@@ -27,14 +27,14 @@ constexpr double enstrophy_series[] = {0.375,
                                        -6.453871681608e-08,
                                        1.7158983708846e-09,
                                        5.763347429074e-09};
-constexpr double longest = 0.5;  // of time: what the series leaves out is below 1e-14 there
+constexpr double longest = 0.5;  // time up to which the truncation error of the series is below 1e-14
 
 inline double enstrophy_at(double time) {
   double sum = 0, power = 1;
   for (double c : enstrophy_series) sum += c * power, power *= time;
   return sum;
 }
-// All of it that is lost becomes heat: twice the viscosity times the enstrophy.
+// The energy loss per time is the heat: twice the viscosity times the enstrophy.
 inline double energy_at(double time) {
   double sum = 1.0 / 8, power = time, n = 1;
   for (double c : enstrophy_series) sum -= 2 * viscosity * c * power / n, power *= time, ++n;
@@ -47,9 +47,9 @@ struct Proof {
 
   double energy_off() const { return std::fabs(sums.energy() / energy_at(time) - 1); }
   double enstrophy_off() const { return std::fabs(sums.enstrophy / enstrophy_at(time) - 1); }
-  // Of the flow out of a point, in shares of how much it turns there: zero but for rounding.
+  // The divergence, relative to the vorticity: zero except for rounding.
   double divergence() const { return std::sqrt(sums.divergence / sums.square); }
-  // x and y are alike but for a turn.
+  // The directions x and y are equal except for a rotation.
   double unlike() const { return std::fabs(sums.energy_x / sums.energy_y - 1); }
 
   Check check(double allowed) const {
@@ -63,7 +63,7 @@ struct Proof {
   }
 
  private:
-  // Not a number is beyond everything.
+  // NaN counts as an error beyond every bound.
   static std::string beyond(const std::string& what, double value, double allowed) {
     if (value <= allowed) return "";
     return join({what, " is ", value, ", allowed ", allowed});

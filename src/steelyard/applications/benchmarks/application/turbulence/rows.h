@@ -1,4 +1,4 @@
-// Along x: the modes of two real fields become their values, in one transform of complex numbers, and back.
+// Along x: one complex transform changes the modes of two real fields to their values, and back.
 #pragma once
 #include "grid.h"
 
@@ -6,26 +6,26 @@ namespace steelyard::turbulence {
 
 using npb::Complex, npb::Lines, npb::Offsets, npb::Own, npb::To;
 
-// Numbers 0, 1, 2 … of a line, one block after the other.
+// The offsets of the numbers 0, 1, 2 … of a line whose blocks follow each other.
 inline Offsets straight(std::size_t n, std::size_t stride = block) {
   Offsets out(n);
   for (std::size_t i = 0; i < n; ++i) out[i] = i * stride;
   return out;
 }
 
-// Transforms of one axis: whole lines, and the few modes of them that are kept.
+// The transforms of one axis: whole lines, and the few of their modes that are kept.
 class Along {
  public:
   explicit Along(const Axis& axis) : axis_(axis), lines_(axis.n), own_(lines_.targets(straight(axis.n))) {
     lines_.compute_roots();
   }
-  // Where values go to that lie `stride` doubles from each other.
+  // Returns the offsets of values that lie `stride` doubles apart.
   Offsets targets(std::size_t stride) const { return lines_.targets(straight(axis_.n, stride)); }
-  // From modes in `line`, imaginary parts first; those that are not kept are zero.
+  // Transforms the modes in `line`, with imaginary parts first. Modes that are not kept are zero.
   void values(double* line, double* work, double* to, const Offsets& places) const {
     lines_.transform(Own{line}, work, To<true>{to, places.data()});
   }
-  // All frequencies, in `line`.
+  // Transforms back to all frequencies, in `line`.
   template <class Source>
   void frequencies(const Source& from, double* work, double* line) const {
     lines_.transform(from, work, To<false>{line, own_.data()});
@@ -39,7 +39,7 @@ class Along {
   Offsets own_;
 };
 
-// Eight rows of y: a block of modes each, at `rows[i * stride]`, turned so that the rows are side by side.
+// Transposes eight rows of y: the block of modes of row i lies at `rows[i * stride]`; then the rows lie side by side.
 struct Turned {
   alignas(64) Pack re[lanes * packs], im[lanes * packs];
 
@@ -65,8 +65,8 @@ class Rows {
  public:
   explicit Rows(const Grid& grid) : grid_(grid), along_(grid.x) {}
 
-  // The modes a and b of eight rows (a block `stride` doubles from row to row) into `line`, as a + i b with imaginary
-  // parts first. What lies beyond the last mode must be zero in `line`, and stays so.
+  // Stores the modes a and b of eight rows (`stride` doubles apart) in `line`, as a + i b, imaginary parts first. The
+  // part of `line` beyond the last mode must be zero, and stays zero.
   void join(const double* a, const double* b, std::size_t stride, double* line) const {
     Turned s, t;
     for (std::size_t k0 = 0; k0 <= grid_.x.most; k0 += lanes) {
@@ -79,7 +79,7 @@ class Rows {
         }
     }
   }
-  // The same back, of the frequencies in `line`.
+  // Separates the frequencies in `line` into the modes a and b of eight rows.
   void split(const double* line, double* a, double* b, std::size_t stride) const {
     Turned s, t;
     for (std::size_t k0 = 0; k0 <= grid_.x.most; k0 += lanes) {

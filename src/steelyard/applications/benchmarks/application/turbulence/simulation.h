@@ -1,6 +1,6 @@
-// The simulation as threads and ranks run it: so many steps from the vortex on.
+// The simulation on threads and on ranks: a number of steps, from the vortex of Taylor and Green on.
 //
-// A Link carries what leaves columns for planes and back, and adds: `to_planes(flow)`, `to_columns(flow)`,
+// A Link moves fields from columns to planes and back, and adds values: `to_planes(flow)`, `to_columns(flow)`,
 // `sum(values)`.
 #pragma once
 #include "../npb/problem.h"
@@ -8,7 +8,7 @@
 
 namespace steelyard::turbulence {
 
-// What a case asks for.
+// The parameters of a case.
 struct Request {
   Grid grid;
   std::size_t steps;
@@ -25,7 +25,7 @@ struct Request {
     if (steps < 1 || steps > most)
       throw CaseError(join({"steps='", steps, "' cannot be verified on ", grid.words(), ": expected 1 to ", most}));
   }
-  // Before anything is allocated: of so many ranks on this host, with so many threads each.
+  // Checks the memory before the allocation, for this number of ranks on this host and of threads per rank.
   void require(std::size_t ranks, std::size_t me, std::size_t here, std::size_t threads) const {
     std::size_t most = std::min(grid.z.n, grid.columns);
     if (ranks > most)
@@ -47,7 +47,7 @@ class Simulation {
         flow_(request.grid, ranks, me, request.policy, team),
         phases_(request.phases, {"columns", "to planes", "planes", "to columns"}) {}
 
-  // What an earlier run left would pass the check.
+  // Clears the result: the result of an earlier run would pass the check.
   void prepare(Worker w) {
     if (w.index == 0) ran_ = 0;
     flow_.begin(w);
@@ -68,7 +68,7 @@ class Simulation {
   Work work() const {
     const Grid& g = request_.grid;
     double steps = static_cast<double>(request_.steps), modes = static_cast<double>(g.columns * g.z.modes());
-    // Velocities and what is left of their changes are read and written; six fields and three go to the planes and
+    // Velocities and the changes of the last stage are read and written. Six fields go to the planes, and three come
     // back.
     double number = 16 * lanes, way = static_cast<double>(g.columns * g.z.n) * (six + three) * 2;
     double bytes = stages * number * (modes * three * 4 + way);
@@ -105,14 +105,14 @@ class Simulation {
   }
 
  private:
-  // All have ended a phase; one worker carries what lies between it and the next.
+  // All threads have ended a phase. One worker then moves the fields to the next phase.
   template <class Carry>
   void between(Worker w, std::size_t phase, Carry carry) {
     team_.barrier().wait();
     if (w.index == 0) phases_.end_phase(phase), carry(), phases_.end_phase(phase + 1);
     team_.barrier().wait();
   }
-  // Steps of third order are off by 0.0026 times their cube in each unit of time; and rounding.
+  // The error of third-order steps is 0.0026 times their cube in each unit of time, plus rounding.
   double allowed() const {
     double step = request_.grid.step();
     return 0.005 * step * step * step * proof_.time + 1e-13;

@@ -4,7 +4,7 @@
 using namespace steelyard;
 using namespace steelyard::turbulence;
 
-// One process has its planes where its columns left them.
+// A single process finds its planes where its columns stored them.
 struct NoLink {
   void to_planes(Flow&) {}
   void to_columns(Flow&) {}
