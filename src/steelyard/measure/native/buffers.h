@@ -1,4 +1,4 @@
-// Memory with the page size and policy of a case, first touched by the thread that will use it.
+// Memory with the page size and policy of a case. The threads that will use it touch it first.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace steelyard {
 constexpr std::size_t small_page = 4096;
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
-// The two parameters of every kernel with memory.
+// The two parameters that every kernel with memory has.
 struct MemoryPolicy {
   std::string pages;   // "default" (as the system is set), "4k", "transparent", "huge" (explicit, 2 MiB)
   std::string memory;  // "local" (first touch), "interleave", "bind:N"
@@ -32,26 +32,26 @@ std::string first_line(const std::string& path);
 // sets to the limit of the control group. The check before an allocation avoids the out-of-memory killer.
 std::size_t available_memory();
 
-// Mappings, kept from case to case: touching gigabytes again for each case would take longer than the measurement.
+// The memory mappings, which are reused: touching gigabytes for each case would take longer than the measurement.
 class Mappings {
  public:
   struct Mapping {
-    char* base;         // as the kernel (of the operating system) gave it
+    char* base;         // as the operating system returned it
     std::size_t bytes;  // of the whole mapping
     char* start;        // where the user's memory begins
     std::size_t wanted;
     std::string key;
     bool used;
-    bool touched;              // false: the first touch is still to be made
-    std::string content = {};  // what it holds, as its last user promised; empty: anything
+    bool touched;              // false: the first touch has not happened yet
+    std::string content = {};  // the content that the last user promised; empty: unknown
   };
 
   static Mappings& get();
 
   Mapping& take(std::size_t wanted, const MemoryPolicy& policy, const std::string& toucher);
-  // Memory nodes and sizes of the pages in use, as the operating system reports them.
+  // Returns the memory nodes and the page sizes in use, as the operating system reports them.
   std::string report() const;
-  // Whether arrays are in use, and all of them are smaller than those that `report` lists.
+  // Returns whether arrays are in use that are all smaller than those that `report` lists.
   bool only_small() const;
   void forget_unused();
 
@@ -63,7 +63,7 @@ class Mappings {
   std::size_t staggers_ = 0;
 };
 
-// The threads that first touch the memory, as part of its key: all of a team, or the one `owner` (otherwise -1).
+// The threads that first touch the memory, as a part of its key: all threads of a team, or `owner` (otherwise -1).
 std::string toucher(const Team& team, int owner);
 
 // `size` elements of T, shared by a team: each worker first touches its own part.
@@ -74,7 +74,7 @@ class Buffer {
       : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, -1))) {
     touch(team, [this](Worker w) { return w.part(size_); });
   }
-  // The worker `owner` first touches all of it.
+  // The worker `owner` first touches all elements.
   [[gnu::cold]] Buffer(std::size_t size, const MemoryPolicy& policy, Team& team, std::size_t owner)
       : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, static_cast<int>(owner)))) {
     touch(team, [this, owner](Worker w) {
@@ -82,8 +82,8 @@ class Buffer {
                               : std::pair<std::size_t, std::size_t>{0, 0};
     });
   }
-  // One for each of the first `owners` workers. Nothing is touched here: the workers do it together, each by filling
-  // its own.
+  // One array for each of the first `owners` workers. The constructor touches nothing: each worker fills its own array,
+  // and all workers do so at the same time.
   static std::vector<Buffer> one_each(std::size_t size, const MemoryPolicy& policy, Team& team, std::size_t owners) {
     std::vector<Buffer> all;
     for (std::size_t owner = 0; owner < owners; ++owner) {
@@ -105,12 +105,12 @@ class Buffer {
   T& operator[](std::size_t i) const { return data()[i]; }
   std::span<T> span() const { return {data(), size_}; }
 
-  // Whether an earlier user left this content in the memory. Then it need not be filled again.
+  // Returns whether an earlier user left this content in the memory. Then it need not be filled again.
   bool still_holds(const std::string& content) const { return left_ == content; }
-  // Called when the content is complete and will not change any more.
+  // Promises that the content is complete and will not change any more.
   void promise(const std::string& content) { mapping_->content = content; }
 
-  // Sets every element to `value`, by the threads that will use it. Memory that already holds it is not written.
+  // Sets every element to `value`, on the threads that will use it. Memory with this content is not written again.
   // `constant`: the content will not change, so the next user can rely on it.
   void fill(Team& team, T value, bool constant) {
     std::string content = join({sizeof(T), "x", value});
@@ -145,7 +145,7 @@ class Buffer {
 
   std::size_t size_;
   Mappings::Mapping* mapping_;
-  std::string left_ = std::exchange(mapping_->content, "");  // who does not promise anew, promises nothing
+  std::string left_ = std::exchange(mapping_->content, "");  // a user that makes no new promise leaves none
 };
 
 }  // namespace steelyard

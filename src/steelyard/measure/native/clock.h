@@ -1,4 +1,4 @@
-// Clocks: the finest that the machine has, with its resolution and cost measured, and the true core clock.
+// Clocks: the finest clock of the machine with its measured resolution and cost, and the true clock of the core.
 #pragma once
 #include <time.h>
 
@@ -9,7 +9,7 @@ namespace steelyard {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-// The time of a clock of the operating system.
+// Returns the time of a clock of the operating system, in seconds.
 inline double seconds_of(clockid_t id) {
   timespec t;
   clock_gettime(id, &t);
@@ -18,13 +18,13 @@ inline double seconds_of(clockid_t id) {
 
 inline std::uint64_t monotonic_nanoseconds() {
   timespec t;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);  // RAW: not slewed by a time server while we measure
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);  // RAW: a time server does not change its rate while we measure
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 class Clock {
  public:
-  // The one clock of the process, calibrated at its first use (about 30 ms).
+  // Returns the one clock of the process, which is calibrated at its first use (about 30 ms).
   static const Clock& get() {
     static const Clock clock;
     return clock;
@@ -66,13 +66,13 @@ class Clock {
   double frequency_ = 1e9, resolution_ = 0, overhead_ = 0;
 };
 
-// The true clock of the core, in hertz: the fastest of several tries of about so many cycles each. NaN if it cannot be
-// measured.
+// Returns the true clock of the core in hertz: the fastest of several attempts of about `cycles` cycles. NaN: it cannot
+// be measured.
 double core_clock(std::uint64_t cycles, int tries);
 
-// Additions per second that the core issues when nothing holds them back. Over the core clock this is the width of its
-// pipes (4 to 6), and about half of it while another hardware thread of the core works: in a virtual machine the only
-// sign of another guest on the core, since no account shows it.
+// Returns the additions per second of an undisturbed core. Divided by the core clock this is the width of its pipes
+// (4 to 6). It is about half while another hardware thread of the core works: in a virtual machine this is the only
+// sign of another guest on the core, because no account shows it.
 double issue_rate();
 
 }  // namespace steelyard

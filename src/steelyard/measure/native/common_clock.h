@@ -1,4 +1,4 @@
-// One clock for all ranks: each rank's offset from rank 0's clock, and its drift, measured by messages.
+// A clock that all ranks share: messages measure the offset and the drift of each rank's clock from rank 0's clock.
 #pragma once
 #include <limits>
 #include <vector>
@@ -10,26 +10,26 @@ namespace steelyard {
 
 class CommonClock {
  public:
-  // Measures again with every rank: the shortest round trip of `tries` gives the best offset (F. Cristian 1989). Every
-  // rank must call it.
+  // Measures all offsets again. The shortest round trip of `tries` gives the best offset (F. Cristian 1989).
+  // Every rank must call it.
   void synchronise(const Ranks& ranks) {
     constexpr int tries = 60;  // on an idle pair the least of 60 is within some ten nanoseconds of the least of 1000
     for (int other = 1; other < ranks.size(); ++other) {
       if (ranks.rank() == 0) answer(ranks.comm(), other, tries);
       if (ranks.rank() == other) ask(ranks.comm(), tries);
-      // Whoever has no turn waits asleep: on a crowded machine it would only stand in the way.
+      // A rank without a turn sleeps: on a crowded machine it would otherwise disturb the others.
     }
     ranks.rest();
     fit();
   }
 
-  // Seconds since the start of rank 0's clock, by this rank's estimate.
+  // Returns the seconds since the start of rank 0's clock, as this rank estimates them.
   [[gnu::always_inline]] double now() const { return at(local()); }
-  // The uncertainty of the clock: half of the shortest round trip, since one way may take all of it.
+  // Returns the uncertainty of the clock: half of the shortest round trip, because one way may take all of it.
   double uncertainty() const { return points_.empty() ? 0 : points_.back().round_trip / 2; }
   double offset() const { return points_.empty() ? 0 : points_.back().offset; }
   double drift() const { return drift_; }  // seconds per second, against rank 0
-  // Difference of the newest measurement from the prediction by the older ones; NaN before there are two.
+  // Returns the difference of the newest offset from the prediction by older ones; NaN before there are two.
   double residual() const { return residual_; }
 
  private:
@@ -61,7 +61,7 @@ class CommonClock {
     points_.push_back(best);
     if (points_.size() > most) points_.erase(points_.begin());
   }
-  // A straight line through the offsets by least squares; the last one is its base, so that old errors fade.
+  // Fits a straight line through the offsets (least squares). Its base is the last offset, so that old errors fade.
   void fit() {
     if (points_.empty()) return;
     origin_ = points_.back().at;
@@ -78,7 +78,7 @@ class CommonClock {
 
   static constexpr std::size_t most = 64;
   static constexpr double shortest_base =
-      0.5;  // s: over less, an error of 100 ns would look like a drift of 0.2 in a million
+      0.5;  // s: in a shorter time, an error of 100 ns would look like a drift of 0.2 in a million
   std::vector<Point> points_;
   double origin_ = 0, offset_ = 0, drift_ = 0, residual_ = std::numeric_limits<double>::quiet_NaN();
 };

@@ -43,14 +43,14 @@ inline const std::vector<Event>& hardware_events() {
   return all;
 }
 
-// Counts of all threads together from start to stop; `unknown` if nothing was counted.
+// The counts of all threads together from start to stop; `unknown` if nothing was counted.
 struct Counts {
   std::vector<Event> events = hardware_events();
-  std::vector<double> values = std::vector<double>(events.size(), unknown);  // scaled up by 1 / share
-  double share = unknown;   // of the time that the group was on the processor's counters: below 1 it was taken turns
-  double joules = unknown;  // of all processors, whoever used them
+  std::vector<double> values = std::vector<double>(events.size(), unknown);  // scaled by 1 / share
+  double share = unknown;   // share of the time that the group was counted; below 1 it took turns with others
+  double joules = unknown;  // energy of all processors, whichever process used it
   std::string energy_source;
-  int error = 0;  // why nothing was counted: of the system, or `never_counted`
+  int error = 0;  // the reason why nothing was counted: an error of the system, or `never_counted`
 };
 
 inline int open_event(const Event& event, int thread, int cpu, int leader, bool user_only) {
@@ -65,7 +65,7 @@ inline int open_event(const Event& event, int thread, int cpu, int leader, bool 
   return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, leader, PERF_FLAG_FD_CLOEXEC));
 }
 
-// The reason why there are no counters, from the error of the first event; "" without an error.
+// Returns the reason why there are no counters, from the error of the first event; "" without an error.
 inline std::string reason_of(int error) {
   if (error == 0) return "";
   if (error == never_counted) return "others had the processor's counters all the time";
@@ -81,7 +81,7 @@ inline std::string reason_of(int error) {
   return join({"counting failed: ", std::strerror(error)});
 }
 
-// The counters of one thread: a group, so that all events count the same stretches of time.
+// The counters of one thread. They are one group, so that all events count during the same times.
 class ThreadCounters {
  public:
   ThreadCounters() = default;
@@ -100,7 +100,7 @@ class ThreadCounters {
     }
     return 0;
   }
-  // Of any thread.
+  // Reads the counters. Any thread may call it.
   void start() { tell(PERF_EVENT_IOC_RESET), resume(); }
   void resume() { tell(PERF_EVENT_IOC_ENABLE); }
   void stop() { tell(PERF_EVENT_IOC_DISABLE); }
@@ -129,7 +129,7 @@ class ThreadCounters {
   std::vector<int> handles_;
 };
 
-// The energy of all packages (RAPL by way of perf); in steps of a millisecond or so.
+// The energy of all packages (RAPL through perf), in steps of about a millisecond.
 class Energy {
  public:
   [[gnu::cold]] explicit Energy(const std::string& folder = "/sys/bus/event_source/devices/power") {
@@ -161,7 +161,7 @@ class Energy {
   void pause() {
     for (int handle : handles_) ioctl(handle, PERF_EVENT_IOC_DISABLE, 0);
   }
-  // Joules since the start; unknown if the meter stands at zero.
+  // Returns the joules since the start; unknown if the meter does not move.
   double stop() {
     double sum = 0;
     for (int handle : handles_) {

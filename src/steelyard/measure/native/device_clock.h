@@ -1,4 +1,4 @@
-// The clock of an NVIDIA device beside the samples, and what reduces it, by NVML (libnvidia-ml of the driver).
+// The clock of an NVIDIA device beside the samples, and the reasons for a lower clock, from NVML (of the driver).
 #pragma once
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@ inline constexpr double device_every = 2e-2;  // seconds between readings, each 
 
 class DeviceClock {
  public:
-  // `bus`: the PCI address of the device, "0000:01:00.0"; "": of a device that is not NVIDIA's. Reads nothing where
-  // NVML is missing, fails, or does not know the device.
+  // `bus`: the PCI address of the device, "0000:01:00.0", or "" for a device of another vendor. Nothing is read if NVML
+  // is missing, fails, or does not know the device.
   explicit DeviceClock(const std::string& bus);
   ~DeviceClock();
   DeviceClock(const DeviceClock&) = delete;

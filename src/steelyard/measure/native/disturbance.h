@@ -10,7 +10,7 @@
 
 namespace steelyard {
 
-// Reading of the calling thread; takes about 2 µs, outside the timed region.
+// A reading of the calling thread. It takes about 2 µs and lies outside the timed region.
 class ThreadWatch {
  public:
   struct Reading {
@@ -22,16 +22,16 @@ class ThreadWatch {
   Reading read();
 };
 
-// Accounts of the processors of a case and of the whole machine, read around the samples.
+// Accounts of the processors of a case and of the whole machine, which are read before and after the samples.
 struct MachineReading {
   double at = seconds_of(CLOCK_MONOTONIC_RAW);
   double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-  double busy = unknown, steal = unknown, interrupt_time = unknown;  // seconds, over the processors used
-  std::vector<double> steals, interrupt_times;                       // seconds, of each of these
-  std::map<int, std::pair<double, double>> used_of;                  // busy and idle seconds, by the number of each
-  double busy_all = unknown, processors = 0;                         // seconds, over all processors; and their number
-  double interrupts = unknown;                                       // a count, over the processors used
-  double throttled = unknown;                                        // as stopped_by_quotas
+  double busy = unknown, steal = unknown, interrupt_time = unknown;  // seconds, sum over the processors in use
+  std::vector<double> steals, interrupt_times;                       // seconds of each of these processors
+  std::map<int, std::pair<double, double>> used_of;                  // busy and idle seconds of each, by its number
+  double busy_all = unknown, processors = 0;                         // seconds of all processors, and their number
+  double interrupts = unknown;                                       // a count, sum over the processors in use
+  double throttled = unknown;                                        // see stopped_by_quotas
 
   explicit MachineReading(const std::set<int>& cpus);
 
@@ -40,15 +40,15 @@ struct MachineReading {
   void read_interrupts(const std::set<int>& cpus);
 };
 
-// Seconds, over all processors, for which quotas of our control group and of its parents stopped us, below the folder
-// `top` ("": this system); unknown without a quota.
+// Returns the seconds, over all processors, for which quotas of our control group and of its parents stopped us, below
+// the folder `top` ("": this system); unknown without a quota.
 double stopped_by_quotas(const std::string& top);
-// The greatest difference between two accounts of each processor; unknown without any, or if a processor came or went.
+// Returns the greatest difference between two accounts of a processor; unknown without accounts, or if one is missing.
 double greatest_difference(const std::vector<double>& before, const std::vector<double>& after);
-// The least seconds for which a processor was busy; unknown if it came or went.
+// Returns the least seconds for which a processor was busy; unknown if the processor was added or removed.
 double least_busy(const MachineReading& before, const MachineReading& after, int cpu);
-// The greatest time of other processes on one processor, if thread i of ours, pinned to `cpus[i]`, ran for `own[i]`
-// seconds; unknown without a pinned thread. The time of further threads of ours is never another's.
+// Returns the greatest time of other processes on a processor. Our thread i, pinned to `cpus[i]`, ran for `own[i]`
+// seconds. Unknown without a pinned thread. The time of our further threads does not count as that of others.
 double greatest_other(const MachineReading& before, const MachineReading& after, const std::vector<int>& cpus,
                       const std::vector<double>& own);
 

@@ -49,29 +49,29 @@ concept Kernel = std::constructible_from<K, Params&, Team&> &&
                    kernel.corrupt();
                  };
 
-// Prevents that the compiler removes a repetition: it must assume that memory has changed.
+// Prevents the compiler from removing a repetition: it must assume that the memory has changed.
 inline void clobber() { asm volatile("" ::: "memory"); }
-// Prevents that the compiler removes a result, without storing it.
+// Prevents the compiler from removing a result, without a store to memory.
 template <class T>
 void keep(const T& value) {
   asm volatile("" ::"g"(value) : "memory");
 }
 
-// Interface of a kernel for the harness, which is compiled once for all programs. A program compiles only its loops.
+// The interface between a kernel and the harness. The harness is compiled once, and a program compiles only its loops.
 class AnyKernel {
  public:
   virtual ~AnyKernel() = default;
   virtual Work work() const = 0;
   virtual Check check() = 0;
-  virtual std::string details() const = 0;  // "" where it has none
+  virtual std::string details() const = 0;  // "" if the kernel has none
   virtual void corrupt() = 0;
   virtual bool whole() const = 0;
 };
 class ThreadKernel : public AnyKernel {
  public:
   virtual void prepare(Worker w, std::size_t operations) = 0;
-  // One call a thread and sample. There is one copy of the loop for all callers: two inlined ones may differ by a
-  // percent through their alignment alone.
+  // Runs the kernel; called once per thread and sample. All callers use one copy of the loop, because two inlined
+  // copies may differ by a percent through their alignment alone.
   virtual void run(Worker w, std::size_t operations) = 0;
 };
 

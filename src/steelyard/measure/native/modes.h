@@ -1,4 +1,4 @@
-// The three modes of a node's work: by threads, by a device, or by both together with a share each.
+// The three modes of work on a node: by threads, by a device, or by both together, each with a share.
 //
 //     struct Vector {
 //       static constexpr std::size_t phases = 1;        // steps of an operation between which all meet
@@ -40,7 +40,7 @@ void spoil(const Buffer<T>& buffer, Team& team, T value) {
   });
 }
 
-// Adapts such a kernel to the harness.
+// Adapts a kernel with these members to the harness.
 class ModeKernel {
  public:
   virtual ~ModeKernel() = default;
@@ -65,7 +65,7 @@ class InModes final : public ModeKernel {
   std::size_t phases() const override { return K::phases; }
   std::size_t pieces(std::size_t phase) const override { return kernel_.pieces(phase); }
   std::size_t grain() const override { return kernel_.grain(); }
-  // Everything inlined: behind a virtual call alone GCC leaves helpers out of line, and the sparse product loses 6 %.
+  // Everything is inlined: without this, GCC leaves helpers out of line, and the sparse product loses 6 %.
   [[gnu::flatten]] void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) override {
     kernel_.threads(w, phase, first, last);
   }
@@ -92,9 +92,9 @@ class Moded {
   void run(Worker w, std::size_t operations);
   Work work() const { return kernel_->work(); }
   Check check();
-  void corrupt() { corrupt_ = true; }  // when the results are back
-  // Which device it was, its share of the work, what was tried, how long its data took to get there and back, and its
-  // clock between the samples.
+  void corrupt() { corrupt_ = true; }  // takes effect when the results are back
+  // Returns JSON: the device, its share of the work, the shares that were tried, the time to copy its data there and
+  // back, and its clock between the samples.
   std::string details() const;
 
  private:

@@ -23,20 +23,20 @@ class Params {
   explicit Params(std::string_view line);
 
   std::string word(std::string_view name, std::string_view otherwise);
-  // One of `allowed`. Any other value is an error that lists them.
+  // Returns the parameter, which must be one of `allowed`. The error for any other value lists them.
   std::string choice(std::string_view name, std::string_view otherwise,
                      std::initializer_list<std::string_view> allowed);
   std::size_t count(std::string_view name, std::size_t otherwise);
   double number(std::string_view name, double otherwise);
 
-  // The same for words of the harness itself, which are no parameters of the kernel; and for names that only a reader
-  // of the record needs.
+  // The same for words that are no parameters of the kernel: those of the harness, and those for readers of the record
+  // only.
   std::string own_word(std::string_view name, std::string_view otherwise);
   std::size_t own_count(std::string_view name, std::size_t otherwise);
   double own_number(std::string_view name, double otherwise);
   void pass_over(std::initializer_list<const char*> names);
 
-  // Names of the case that nothing read: a misspelt parameter must not be ignored.
+  // Returns the names of the case that nothing read, because a misspelt parameter must not be ignored.
   std::vector<std::string> unread() const;
   const std::map<std::string, std::string>& read() const { return read_; }
 
@@ -48,7 +48,7 @@ class Params {
   std::set<std::string> own_;
 };
 
-// The numbers of a list such as "0,2,5"; -1 for an element that is not a number.
+// Returns the numbers of a list such as "0,2,5"; -1 for an element that is not a number.
 std::vector<int> numbers(const std::string& list);
 
 }  // namespace steelyard

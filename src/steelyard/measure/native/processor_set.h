@@ -1,4 +1,4 @@
-// A set of processors for the calls of Linux, for machines of any size.
+// A set of processors for Linux calls, on machines of any size.
 #pragma once
 #include <sched.h>
 
@@ -10,18 +10,18 @@
 
 namespace steelyard {
 
-// cpu_set_t holds 1,024 processors, and a kernel that can have more refuses to fill it. The kernel takes any larger set
-// and ignores what is beyond its own: this one holds as many as Linux can be built for on any architecture, and more.
+// cpu_set_t holds 1,024 processors, and a kernel with more processors refuses it. The kernel accepts every larger set
+// and ignores the excess. This set holds more processors than Linux supports on any architecture.
 class ProcessorSet {
  public:
-  // The processors that a thread may use; empty if Linux does not report them.
+  // Returns the processors that a thread may use; empty if Linux does not report them.
   static ProcessorSet of_thread(pid_t thread = 0) {
     ProcessorSet set;
     if (sched_getaffinity(thread, sizeof set.words_, reinterpret_cast<cpu_set_t*>(set.words_.data())) != 0)
       set.words_ = {};
     return set;
   }
-  // False, with errno, if Linux rejects the set.
+  // Pins a thread. Returns false, with errno, if Linux rejects the set.
   bool pin(pid_t thread = 0) const {
     return sched_setaffinity(thread, sizeof words_, reinterpret_cast<const cpu_set_t*>(words_.data())) == 0;
   }
@@ -29,7 +29,7 @@ class ProcessorSet {
     auto place = static_cast<std::size_t>(cpu);
     if (place / bits < words_.size()) words_[place / bits] |= 1ul << (place % bits);
   }
-  // Ascending.
+  // Returns the processors in ascending order.
   std::vector<int> list() const {
     std::vector<int> all;
     for (std::size_t i = 0; i < words_.size(); ++i)

@@ -22,17 +22,17 @@ struct Start {
 // Measurement of one case at rank 0: the time of all ranks together, and the account of each.
 struct RankMeasurement {
   Measurement whole;
-  std::vector<std::vector<double>> seconds;  // of each rank, each sample; empty for one that took no part
-  std::vector<double> waited;                // of each rank, s in all: that it could have run and was not let
-  std::vector<double> throttled;             // of each rank, as in MachineReading: by quotas of its group on its host
-  std::vector<Pace> pace;                    // of each rank, at its slowest
-  long late = 0;                             // samples in which a rank came after the agreed moment
+  std::vector<std::vector<double>> seconds;  // of each rank in each sample; empty for a rank that took no part
+  std::vector<double> waited;                // seconds in which each rank was ready but did not run
+  std::vector<double> throttled;             // of each rank, as in MachineReading: by quotas on its host
+  std::vector<Pace> pace;                    // the slowest pace of each rank
+  long late = 0;                             // samples in which a rank began after the agreed moment
 };
 
-// One rank's view of one sample.
+// The view of one rank on one sample.
 struct RankView {
   double start, end, seconds, waited, switches, faults;  // start and end by the common clock
-  Pace pace;                                             // read after it
+  Pace pace;                                             // read after the sample
 };
 
 // One sample of several ranks.
@@ -44,16 +44,16 @@ struct Extent {
   double seconds(const Start& start) const { return start.by_clock ? last - first : longest; }
 };
 
-// One rank's account of a case.
+// The account of one rank over a case.
 struct RankAccount {
   Measurement own;
   std::vector<RankView> views;
   Pace slowest;
   double began = 0;  // own.began by the common clock
-  long late = 0;     // samples that it began after the agreed moment
+  long late = 0;     // samples that the rank began after the agreed moment
 };
 
-// A Look among numbers.
+// A Look as an array of numbers, for MPI.
 struct LookNumbers {
   double sample;
   Pace pace;
@@ -64,14 +64,14 @@ struct Head {
   double samples, operations, clock_before, clock_after;
   double own, busy, steal, busy_all, interrupt_time, interrupts, throttled, elapsed;  // as in MachineReading
   double processors, most_steal, most_interrupts, machine_processors;                 // as in Measurement
-  double busy_here;  // least_busy of the processor that the rank is pinned to; unknown if it is not pinned
+  double busy_here;  // least_busy of the processor of the rank; unknown if the rank is not pinned
   double late, counter_error, counter_share;
   double began, ended, monotonic, common, waited;  // common: `began` by the common clock
   Pace before, after, slowest;
 };
 constexpr std::size_t head_numbers = sizeof(Head) / sizeof(double);
 
-// The first of several entries; unknown where there are none, as at a rank that takes no part.
+// Returns the first of several entries; unknown without entries, as for a rank that takes no part.
 inline double first_of(const std::vector<double>& values) { return values.empty() ? unknown : values.front(); }
 
 inline std::vector<double> packed(const RankAccount& a, const MachineReading& before, const MachineReading& after,
@@ -111,7 +111,7 @@ inline std::vector<double> packed(const RankAccount& a, const MachineReading& be
   return numbers;
 }
 
-// Every rank's values at the first one, as many of each as the rank with the most has; the others' are NaN throughout.
+// Collects the values of all ranks at the first rank. Each row is as long as the longest; missing values are NaN.
 template <class Numbers>
 std::vector<Numbers> gathered(const std::vector<Numbers>& mine, const Group& world) {
   constexpr std::size_t width = sizeof(Numbers) / sizeof(double);
@@ -124,10 +124,10 @@ std::vector<Numbers> gathered(const std::vector<Numbers>& mine, const Group& wor
   return found;
 }
 
-// All ranks' accounts, at the first one.
+// The accounts of all ranks, at the first rank.
 class Accounts {
  public:
-  // `rows`: of each rank, as packed; `views`: of each rank as many as the one with the most has.
+  // `rows`: the packed account of each rank. `views`: for each rank, as many as the rank with the most has.
   Accounts(const Ranks& ranks, std::vector<double> rows, std::vector<RankView> views)
       : ranks_(ranks),
         rows_(std::move(rows)),
@@ -173,11 +173,11 @@ class Accounts {
     return true;
   }
 
-  // The accounts of a machine, without the time that the ranks themselves used.
+  // Computes the accounts of a machine, without the time that the ranks themselves used.
   void add_machine(Measurement& m, int rank) const {
     const Head& h = head(rank);
     double own = 0;
-    std::map<int, double> others;  // of each processor with a rank; all threads of a rank may have run there
+    std::map<int, double> others;  // of each processor with a rank: all threads of a rank may have run there
     for (int other = rank; other < ranks_.size(); ++other) {
       if (!ranks_.same_machine(rank, other)) continue;
       own += head(other).own;
@@ -191,15 +191,15 @@ class Accounts {
     m.most_steal = std::fmax(m.most_steal, h.most_steal);
     m.most_interrupts = std::fmax(m.most_interrupts, h.most_interrupts);
     double cores = std::max(0.0, h.busy_all - own) / std::max(h.elapsed, 1e-9);
-    // Takes the machine with the greatest share: a sum over machines would have another denominator for each.
+    // The machine with the greatest share stands for all, because a sum over machines would mix denominators.
     if (!(cores * m.machine_processors <= m.machine_other * h.machine_processors))
       m.machine_other = cores, m.machine_processors = h.machine_processors;
     m.interrupt_time += h.interrupt_time, m.interrupts += h.interrupts;
-    // Most hosts of a mixed run have no quota, and so no account of stops.
+    // In a mixed run most hosts have no quota, so they have no account of stops.
     if (!std::isnan(h.throttled)) m.throttled = h.throttled + (std::isnan(m.throttled) ? 0 : m.throttled);
   }
 
-  // The sum over the ranks that took part; unknown where one of them could not count. The least share stands for all.
+  // Adds up the ranks that took part; unknown if one of them could not count. The least share stands for all.
   void count(Counts& all) const {
     all.values.assign(all.events.size(), 0.0);
     all.share = 1;
@@ -242,8 +242,8 @@ class Accounts {
   const std::vector<RankView> views_;
 };
 
-// At rank 0 the measurement of all ranks, with the accounts of each machine once (its readings before and after the
-// samples); elsewhere nothing. All ranks call it.
+// Returns at rank 0 the measurement of all ranks, with the accounts of each machine once (read before and after the
+// samples), and nothing at other ranks. All ranks call it.
 inline RankMeasurement joined(const RankAccount& mine, const MachineReading& before, const MachineReading& after,
                               const Ranks& ranks, const Start& start) {
   std::vector<double> heads = ranks.world().gather(packed(mine, before, after, ranks.place(ranks.rank()).cpu));
@@ -253,7 +253,7 @@ inline RankMeasurement joined(const RankAccount& mine, const MachineReading& bef
   looks = gathered(looks, ranks.world());
   if (ranks.rank() != 0) return {};
   RankMeasurement out = Accounts(ranks, std::move(heads), std::move(views)).measurement(start);
-  for (const LookNumbers& look : looks)  // only the first of those that take part has any
+  for (const LookNumbers& look : looks)  // only the first participating rank has looks
     if (!std::isnan(look.sample)) out.whole.looks.push_back({static_cast<std::size_t>(look.sample), look.pace});
   return out;
 }

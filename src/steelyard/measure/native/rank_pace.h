@@ -11,7 +11,7 @@
 
 namespace steelyard {
 
-// A reading among numbers that ranks send each other.
+// A reading as an array of numbers, for messages between ranks.
 inline constexpr std::size_t pace_numbers = sizeof(Pace) / sizeof(double);
 inline void append(std::vector<double>& numbers, const Pace& pace) {
   numbers.resize(numbers.size() + pace_numbers);
@@ -23,7 +23,7 @@ inline Pace pace_at(const double* numbers) {
   return pace;
 }
 
-// One rank's part. All ranks of the group must make the same calls.
+// The reader of one rank. All ranks of the group must make the same calls.
 class RankPace {
  public:
   RankPace(const Ranks& ranks, const Group& group) : group_(group), crowded_(ranks.oversubscribed()) {
@@ -36,8 +36,8 @@ class RankPace {
     }
   }
 
-  // Every rank's core, one after the other on each machine: two that share a core would take each other for a
-  // neighbour. One rank of each memory node reads the memory for all.
+  // Reads every rank's core, one after the other on each machine: two ranks on one core would disturb each other. One
+  // rank of each memory node reads the memory for all.
   Pace look() {
     Pace pace = core_by_turns(0, std::min(neighbours_, looked_at));
     if (reads_memory_) add_memory_pace(pace);
@@ -50,12 +50,12 @@ class RankPace {
     slowest_.join(pace);
     return pace;
   }
-  // 8 bytes there and back between neighbouring ranks, the median of as many as fit into a millisecond.
+  // Returns the time for 8 bytes to a neighbouring rank and back: the median of the round trips in about a millisecond.
   void exchange(Pace& pace) const {
     int partner = group_.rank() ^ 1;
     if (crowded_ || partner >= group_.size()) return;
     bool first = group_.rank() < partner;
-    for (int i = 0; i < 2; ++i) there_and_back(partner, first);  // the first ones may have to connect
+    for (int i = 0; i < 2; ++i) there_and_back(partner, first);  // the first round trips may have to connect
     double count = 0;
     if (first) count = std::clamp(1e-3 / std::max(there_and_back(partner, first), 1e-9), 3.0, 21.0);
     if (!first) there_and_back(partner, first);
@@ -69,8 +69,8 @@ class RankPace {
   const Pace& slowest() const { return slowest_; }
 
  private:
-  // Those `count` ranks of a machine from the `first` one on, each in a time slot of its own after a common start; the
-  // others wait without asking MPI for anything, which would take much of a core that they share.
+  // Lets `count` ranks of a machine, from `first` on, read one after the other in time slots after a common start. The
+  // other ranks wait without MPI calls, which would load a core that they share.
   Pace core_by_turns(std::size_t first, std::size_t count) {
     constexpr double slot = 40e-6;
     const Clock& clock = Clock::get();
@@ -95,7 +95,7 @@ class RankPace {
     agreed(partner, first, 0), agreed(partner, !first, 0);
     return clock.seconds(clock.ticks() - from);
   }
-  // One number from the one to the other.
+  // Sends one number from one rank to the other.
   double agreed(int partner, bool send, double number) const {
     MPI_Request request;
     if (send) MPI_Isend(&number, 1, MPI_DOUBLE, partner, 0, group_.comm(), &request);
@@ -105,9 +105,9 @@ class RankPace {
   }
 
   const Group& group_;
-  bool crowded_;  // ranks that share a processor by turns have no pace of their own
+  bool crowded_;  // ranks that take turns on a processor have no pace of their own
   bool reads_memory_ = true;
-  std::size_t place_ = 0, neighbours_ = 0;  // among those that take part on this machine; and how many these are
+  std::size_t place_ = 0, neighbours_ = 0;  // place among the participating ranks of this machine, and their number
   std::size_t turn_ = 0;
   Pace slowest_;
 };

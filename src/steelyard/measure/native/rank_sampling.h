@@ -39,7 +39,7 @@ class RankSampler {
     std::set<int> cpus = ranks_.processors_here();
     if (active_) calibrate(mine);
     if (active_) mine.clock_before.push_back(core_clock(long_chain, 3));
-    // Those who take no part sleep here until the others come.
+    // Ranks that take no part sleep here until the others arrive.
     Counters counters(1);
     if (active_) counters.open(0);
     MachineReading before = begun(mine, counters, cpus);
@@ -50,7 +50,7 @@ class RankSampler {
     if (active_) mine.pace_after = pace_.look(), pace_.exchange(mine.pace_after);
     if (active_) mine.clock_after.push_back(core_clock(long_chain, 3));
     ranks_.rest();
-    if (!active_) mine.ended = seconds_of(CLOCK_REALTIME);  // only now have the others taken their samples
+    if (!active_) mine.ended = seconds_of(CLOCK_REALTIME);  // the other ranks have finished their samples only now
     account_.slowest = pace_.slowest();
     return joined(account_, before, after, ranks_, start_);
   }
@@ -84,7 +84,7 @@ class RankSampler {
     return begun(mine, counters, cpus);
   }
 
-  // As in sampling.cpp, by the slowest rank's time.
+  // As in sampling.cpp, with the time of the slowest rank.
   void calibrate(Measurement& m) {
     auto took = [&](std::size_t operations) { return group_->greatest(sample(operations).seconds); };
     if (plant_.kind == "skip") return;
@@ -94,14 +94,14 @@ class RankSampler {
     m.operations = plant_.enough(m.operations);
   }
 
-  // The decision of the first rank after each stretch of samples.
+  // The decision of the first rank after each group of samples.
   struct Next {
     bool go_on, look, wait, too_short;
-    std::size_t stretch, every;  // samples; and between readings of a core
+    std::size_t stretch, every;  // samples in the group, and between readings of a core
   };
 
-  // Samples in stretches: within one no rank asks another anything but to begin; after each the first rank decides.
-  // False where they are too short.
+  // Takes samples in groups. Within a group, ranks only agree on the start of each sample. After it, the first rank
+  // decides. Returns false if the samples are too short.
   bool take(Measurement& mine, Counters& counters) {
     double begin = clock_.now();
     memory_read_ = begin;
@@ -146,7 +146,7 @@ class RankSampler {
     return elapsed >= std::min(shortest, sampling_.seconds) &&
            relative_half_width(vigil_.undisturbed()) <= sampling_.width;
   }
-  // The samples since `first` of all ranks, by the first rank.
+  // Returns the samples of all ranks since `first`, as the first rank has them.
   void judge(std::size_t first) {
     std::vector<double> mine;
     for (std::size_t i = first; i < views_.size(); ++i) {
@@ -169,7 +169,7 @@ class RankSampler {
       vigil_.read(slowest);
     }
   }
-  // A reading of all ranks, to the first one's vigil; there the slowest of them.
+  // Sends a reading of all ranks to the vigil of the first rank, which keeps the slowest.
   Pace gathered(const Pace& mine) {
     std::vector<double> numbers;
     append(numbers, mine);
@@ -179,7 +179,7 @@ class RankSampler {
     vigil_.read(slowest);
     return slowest;
   }
-  // Until all ranks' places are quiet, as long as patience lasts; asleep between looks.
+  // Waits until the processors of all ranks are quiet, at most for the patience of the case. Sleeps between looks.
   void wait(Measurement& mine, Counters& counters) {
     const double began = clock_.now(), before = mine.waited;
     counters.pause();
@@ -196,7 +196,7 @@ class RankSampler {
     counters.resume();
     if (group_->rank() == 0) mine.looks.insert(mine.looks.end(), {last, latest});
   }
-  // Not kept, as in sampling.cpp.
+  // The sample is not kept, as in sampling.cpp.
   void warm_up(std::size_t operations) {
     double length = group_->greatest(length_);
     if (!kernel_.whole() && plant_.kind != "skip" && length < cold_matters) sample(operations);
@@ -225,14 +225,14 @@ class RankSampler {
   void begin() {
     group_->barrier();
     if (!start_.by_clock) return;
-    // Far enough ahead that the news arrives: what the agreement itself took, twice.
+    // The moment must be late enough for the message to arrive: twice the duration of the agreement.
     double before = clock_.now(), latest = group_->greatest(before), took = clock_.now() - before;
     double at = group_->greatest(latest + 2 * took + 2e-6) + took;
     if (clock_.now() > at) account_.late += 1;
     while (clock_.now() < at) relax();
   }
 
-  // So many operations more than those that were prepared.
+  // Prepares this number of operations in addition.
   void more(std::size_t operations) {
     if (!kernel_.whole()) return kernel_.run(operations);
     for (std::size_t i = 0; i < operations; ++i) {
@@ -265,8 +265,8 @@ class RankSampler {
   const Sampling& sampling_;
   const Plant& plant_;
   const Bounds& bounds_;
-  Vigil vigil_;         // the first rank's
-  Lengths lengths_{0};  // and its
+  Vigil vigil_;         // of the first rank
+  Lengths lengths_{0};  // of the first rank
   double wanted_ = 0;   // seconds of a sample
   const Start& start_;
   bool active_;

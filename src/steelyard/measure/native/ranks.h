@@ -17,18 +17,18 @@
 
 namespace steelyard {
 
-// The rank of this process from the launcher, before MPI starts; -1 if it is unknown.
+// Returns the rank of this process from the launcher's variables, before MPI starts; -1 if it is unknown.
 int rank_by_launcher();
 
 std::string host_name();
 
 std::vector<int> allowed_processors();
 
-// Pins this process before MPI starts, so that MPI's own memory lies near it: $STEELYARD_CPUS are the processors of a
-// host's ranks 0, 1 …; with more ranks than processors they take turns.
+// Pins this process before MPI starts, so that MPI's own memory lies near it. $STEELYARD_CPUS has the processors for
+// the ranks 0, 1 … of a host. If there are more ranks than processors, they take turns.
 void pin_by_launcher();
 
-// Waits for MPI requests and gives the core away after a while: there may be more ranks than cores, and not every MPI
+// Waits for MPI requests, and yields the core after a while: there may be more ranks than cores, and not every MPI
 // yields.
 inline void complete(int count, MPI_Request* requests) {
   int done = 0;
@@ -38,7 +38,7 @@ inline void complete(int count, MPI_Request* requests) {
   });
 }
 
-// The sums over all ranks of a communicator, or what `how` makes of their values; every rank calls it.
+// Combines values over all ranks of a communicator by `how` (default: the sum). Every rank calls it.
 inline void reduce(const void* mine, void* all, std::size_t count, MPI_Comm comm, MPI_Op how = MPI_SUM,
                    MPI_Datatype type = MPI_DOUBLE) {
   MPI_Request request;
@@ -58,10 +58,10 @@ class Group {
   int size() const { return size_; }
   MPI_Comm comm() const { return comm_; }
 
-  // A dissemination barrier of our own (D. Hensgen, R. Finkel, U. Manber 1988): in round k each rank tells the one 2^k
-  // further. All leave within about one message's time of each other, whatever barrier the MPI has.
+  // A dissemination barrier of our own (D. Hensgen, R. Finkel, U. Manber 1988): in round k each rank sends to the rank
+  // 2^k further. All ranks leave within about one message time, whatever barrier the MPI has.
   void barrier() const;
-  // `value` of this group's rank 0 to all.
+  // Sends `value` of this group's rank 0 to all ranks.
   template <class T>
   void tell(T& value) const {
     MPI_Request request;
@@ -69,7 +69,7 @@ class Group {
     complete(1, &request);
   }
   double greatest(double value) const;
-  // The `values` of every rank at rank 0, one row for each rank; empty elsewhere. All ranks give equally many.
+  // Collects the `values` of every rank at rank 0, one row per rank; empty at other ranks. All rows have equal lengths.
   std::vector<double> gather(const std::vector<double>& values) const;
 
  private:
@@ -82,9 +82,9 @@ class Ranks {
   static constexpr int name_length = 96;
   struct Place {
     char host[name_length], machine[name_length];  // machine: several hosts (namespaces, containers) may share one
-    int local, cpu, processors;  // index on its host; the processor it is pinned to or −1; those it might use at all
+    int local, cpu, processors;  // index on the host; its pinned processor or −1; number of allowed processors
     int active;                  // whether it takes part in the case
-    double memory;               // bytes that its host has
+    double memory;               // bytes of its host
   };
 
   // `processors` are those that the process might use before it was pinned.
@@ -99,25 +99,25 @@ class Ranks {
   MPI_Comm comm() const { return world_.comm(); }
   const Group& world() const { return world_; }
   Team& team() { return *team_; }
-  // Processors that this process could use before it was pinned: further threads of a kernel may run there.
+  // Returns the processors that were allowed before this process was pinned: further threads may run there.
   const std::vector<int>& processors() const { return processors_; }
   const std::vector<Place>& places() const { return places_; }
   const Place& place(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
   bool same_host(int a, int b) const;
-  // How many ranks share this rank's host, itself among them.
+  // Returns the number of ranks on this rank's host, including itself.
   std::size_t sharing_host() const;
   bool same_machine(int a, int b) const;
 
-  // Processors that those who take part use on this rank's machine; empty when one of them is not pinned.
+  // Returns the processors of the participating ranks on this rank's machine; empty if one of them is not pinned.
   std::set<int> processors_here() const;
-  // More ranks that take part than processors on one of the machines, or two of them pinned to one processor.
+  // Returns whether a machine has more participating ranks than processors, or two of them on one processor.
   bool oversubscribed() const;
-  // Several hosts on one machine: network namespaces or containers, whose ranks share what a host would have alone.
+  // Returns whether several hosts are one machine: network namespaces or containers, whose ranks share its hardware.
   bool colocated() const;
 
-  // Until all ranks have come here, asleep between looks: ranks that take no part must not take part in the load.
-  // The looks come ever more rarely, up to `longest` microseconds apart: so that little is lost against the wait
-  // itself.
+  // Waits until all ranks arrive, asleep between looks, because ranks that take no part must not add load. The looks
+  // become rarer, up to `longest` microseconds apart, so that the delay stays small compared with the time of the
+  // wait.
   void rest(double longest = 200) const;
   // The ranks for which `active` is true; every rank must call it.
   std::unique_ptr<Group> among(bool active) const;

@@ -42,7 +42,7 @@ struct Matrix {
   }
   // Computes q = A p for the rows from `first` to `last`. Returns p·q over these rows.
   double multiply(std::size_t first, std::size_t last, const double* p, double* q) const {
-    // The memory is prefetched this number of entries ahead, because the processor's own prefetching is too slow.
+    // The memory is prefetched this number of entries ahead, because the processor prefetches too little.
     constexpr std::size_t ahead = 512;
     double dot = 0;
     for (std::size_t r = first; r < last; ++r) {
