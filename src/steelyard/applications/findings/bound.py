@@ -11,9 +11,9 @@ from steelyard.statistics.difference.compare import Comparison, compare
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.roofs import bandwidths, working_set
 
-NEAR = 0.6  # of the Triad bandwidth with the same number of threads, as in the rule on roofs
-BEYOND = 1.1  # times the Triad bandwidth: a large part of the bytes then comes from caches
-SLOWER = 1.1  # times as long as threads: ranks divide the work differently, which may cost some percent
+NEAR = 0.6  # share of the Triad bandwidth with the same number of threads, as in the rule on roofs
+BEYOND = 1.1  # times the Triad bandwidth: at such a rate, a large part of the bytes comes from caches
+SLOWER = 1.1  # times the time of threads: ranks divide the work differently, which may cost some percent
 NAMED = 12
 
 

@@ -19,7 +19,7 @@ class Line:
 
     first: Result
     nodes: int | None
-    cores: int  # of a node
+    cores: int  # cores of a node
     scaling: Scaling
     stop: Stop
     results: tuple[Result, ...]

@@ -15,7 +15,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs, without oversubscribed results and without runs that are too short."""
     timed = [r for r in npb.select_results(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not messages.oversubscribed(r)]
-    # The same class on the same number of ranks: the program with messages first.
+    # Pairs of results with the same class and number of ranks: the program with messages comes first.
     rivals = compare_rivals([pair for model in ONE_SIDED for pair in cases.pairs(usable, "model", "mpi", model)])
     by_model = {m: [r for r in rivals if applications.model(r.second) == m] for m in ONE_SIDED}
     models = [m for m in ONE_SIDED if by_model[m]]

@@ -29,7 +29,7 @@ from steelyard.model.plain import scalar
 from steelyard.system import files, keeper, signals
 from steelyard.system.starts import find_program, start_program
 
-SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
+SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, for ranks on several hosts
 MOST_INPUT, MOST_OUTPUT, BLOCK = 1 << 30, 256 << 20, 1 << 20  # bytes of an input file, of the output, of one read
 SPARED = 5.0  # seconds of a case's time that are reserved for the error message
 # Parameters that only Steelyard's own kernels obey, and what each controls.
@@ -260,7 +260,7 @@ class Application:
                     return None, usage
                 self._expect_readable(max(os.fstat(stream.fileno()).st_size for stream in streams))
                 time.sleep(0.002)
-        except BaseException:  # also while it starts: before its folder is removed
+        except BaseException:  # for example a signal while the program starts: it must end before its folder is removed
             kept.end()
             raise
 

@@ -47,7 +47,7 @@ class Prepared:
     command: tuple[str, ...]
     environment: Mapping[str, str]
     files: Mapping[str, str]
-    amounts: Mapping[str, float]  # of work, in SI
+    amounts: Mapping[str, float]  # amounts of work, in SI units
 
 
 def make_benchmark(described: Description, path: Path) -> Benchmark:

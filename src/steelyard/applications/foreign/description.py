@@ -36,7 +36,7 @@ class Figure:
     title: str
     unit: str
     pattern: str = ""
-    amount: str = ""  # instead of a pattern: a formula for the work done in one sample
+    amount: str = ""  # a formula for the work of one sample, if there is no pattern
     better: Better = "higher"
     rate: bool = False
 
@@ -66,8 +66,8 @@ class Check:
 class Divisible:
     """A size that must be a multiple of another number."""
 
-    size: str  # a formula
-    by: str  # a formula
+    size: str  # a formula for the size
+    by: str  # a formula for the divisor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +80,14 @@ class Description:
     reading: str
     caution: str
     source: str
-    tried: str  # the system on which it was tried, or "untried"
+    tried: str  # the system on which the description was tested, or "untried"
     command: list[str]
     checks: list[Check]
     figures: list[Figure] = field(default_factory=list)
     time: Timed | None = None  # None: from the start to the end of the program
     phases: dict[str, Timed] = field(default_factory=dict)
     package: str = ""  # the distribution's package that contains the program
-    parallel: bool = True  # started as ranks
+    parallel: bool = True  # the program is started as ranks
     output: str = ""  # file that the patterns read; "": standard output
     seconds: float = 10.0  # rough duration of one run
     memory: str = ""  # formula for the bytes that a node needs

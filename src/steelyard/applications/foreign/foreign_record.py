@@ -17,7 +17,7 @@ class Run:
 
     at: float
     seconds: float
-    processor_seconds: float  # of the process and its children
+    processor_seconds: float  # processor time of the process and its children
     faults: int
     code: int | None
     text: str

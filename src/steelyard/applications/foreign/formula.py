@@ -10,7 +10,7 @@ from steelyard.model import Scalar
 
 LONGEST = 1000  # characters: a longer formula is a mistake
 GREATEST = 1e30  # limit of each result and intermediate result: no memory has so many bytes
-HIGHEST = 64  # exponent
+HIGHEST = 64  # greatest exponent
 
 Number = int | float
 

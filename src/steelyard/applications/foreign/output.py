@@ -9,7 +9,7 @@ from steelyard.applications.foreign.description import Check, Description, Timed
 from steelyard.applications.foreign.measures import convert_to_si
 from steelyard.system.signals import TimeOver, time_limit
 
-LONGEST = 10.0  # seconds of a processor for all patterns of one output
+LONGEST = 10.0  # seconds of processor time for all patterns on one output
 TAIL = 15  # last lines of the output that an error message repeats
 
 
@@ -85,7 +85,7 @@ def _read_value(what: str, pattern: str, text: str) -> float:
         raise Unmatched(f"The pattern of {what}, '{pattern}', matches nothing in the output.")
     words = next((group for group in matches[-1].groups() if group is not None), "")
     try:
-        value = float(words.replace("D", "E").replace("d", "e"))  # Fortran's exponents
+        value = float(words.replace("D", "E").replace("d", "e"))  # Fortran writes exponents with D
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

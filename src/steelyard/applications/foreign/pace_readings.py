@@ -11,7 +11,7 @@ from steelyard.measure.launch import local
 from steelyard.measure.launch.program import Program
 from steelyard.model import Machine
 
-SECONDS = 0.1  # of one look: about 20 readings in all
+SECONDS = 0.1  # duration of one look, with about 20 readings
 LIMIT = 30.0  # seconds after which the kernel program counts as hanging
 KINDS = ("core_clock", "issued", "stream", "chase")
 

@@ -49,7 +49,7 @@ def make_accounts(before: Accounts, after: Accounts, own: float, elapsed: float,
             "elapsed": elapsed,
             "own": own,
             "steal": _subtract(first.steal, last.steal),
-            "other": None,  # unknown on the processors of the program
+            "other": None,  # unknown for the processors of the program
             "interrupts": _subtract(first.interrupts, last.interrupts),
             "processors": last.processors,
         },

@@ -23,8 +23,8 @@ from steelyard.statistics.results.energy_metrics import BEYOND, DELAY, ENERGY, F
 from steelyard.statistics.results.result import judge_case
 from steelyard.statistics.samples.launches import Spread, combine
 
-MISSING = 0.1  # of the time of a case: if more is missing, it is the reason for an interval that is too wide
-WIDEST = 0.5  # half of the interval, relative: a wider one belongs to a case that is too short for its sensor
+MISSING = 0.1  # share of a case's time: if more is missing, the lack of readings explains a too wide interval
+WIDEST = 0.5  # half of the relative interval: a wider one belongs to a case that is too short for its sensor
 
 
 def add_energy(
@@ -129,9 +129,9 @@ def _list_without_energy(evaluation: Evaluation, results: Iterable[Result]) -> I
 class Spent:
     """The energy of a run from its first sample to its last, by the sensors that count, and that of the idle machine before."""
 
-    courses: Mapping[str, Course]  # of all sensors, by their names
+    courses: Mapping[str, Course]  # the courses of all sensors, by their names
     coverage: Coverage
-    stretch: tuple[int, int]  # ns since 1970
+    stretch: tuple[int, int]  # begin and end in ns since 1970
     energy: Energy
     idle: Energy | None
 

@@ -34,9 +34,9 @@ from steelyard.statistics.samples.interval import median_intervals
 from steelyard.statistics.samples.launches import CONFIDENCE
 
 FEWEST = 5  # samples for an interval of the median: of five from the least to the greatest (94 %), of six and more 95 %
-MOST_LINES = 24  # of a figure
+MOST_LINES = 24  # most lines of a figure
 BETTER: tuple[Better, ...] = ("higher", "lower", "none")  # rates stand before times
-BYTES = "_bytes"  # ending of the names of sizes
+BYTES = "_bytes"  # the names of sizes end with it
 AXES = ("message_bytes", "block_bytes", "transfer_bytes", *SIZES, "ranks", "nodes", "threads")
 FURTHER = ("_least", "_greatest", "_deviation", "_of_the_ranks")  # statistics that stand in the table only
 PASS = "pass_time"  # of a kernel that moves a stated number of bytes

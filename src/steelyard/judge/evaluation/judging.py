@@ -21,7 +21,7 @@ from steelyard.statistics.validity.proofs import add_proofs
 from steelyard.statistics.validity.verdict import judge_again, judge_record
 
 NO_POWER = Power()
-KNOWN_RUNS = 5  # earlier runs that say how much of a virtual machine other guests take at another hour
+KNOWN_RUNS = 5  # earlier runs that are needed to know how much of a virtual machine other guests take at other hours
 
 
 def judge_imported(run: Run, benchmarks: Mapping[str, Benchmark]) -> Evaluation:

@@ -19,7 +19,7 @@ _REMEDIES = {
     "bimodal": "Pin the threads, and check what alternates: page placement, clock, or another program.",
     "drift": "Wait until the temperature of the machine is steady, or measure longer.",
 }
-OF_HOST = ("steal", "core clock", "shared core", "shared memory")  # what the load of a host causes
+OF_HOST = ("steal", "core clock", "shared core", "shared memory")  # disturbances that the load of a host causes
 _MESSAGES = {
     True: "Measure while the network and the other hosts have no other load.",
     False: "Stop other programs on this machine, which can take processors from the ranks, or space in their cache.",

@@ -6,7 +6,7 @@ from steelyard.model import Remedy
 from steelyard.model.units import duration
 
 ROUGH = 600  # seconds: a longer time is rounded to minutes
-STAND_IN = "\N{OBJECT REPLACEMENT CHARACTER}"  # of the command, while the text around it is shortened
+STAND_IN = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for the command while the text around it is shortened
 
 
 def advise(text: str, command: str, then: str = "") -> Remedy:

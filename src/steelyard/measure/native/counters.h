@@ -91,7 +91,7 @@ class ThreadCounters {
     for (int handle : handles_)
       if (handle >= 0) close(handle);
   }
-  // On the thread that is counted. 0, or the error of the first event; one that cannot join the group is left out.
+  // Opens the counters of the calling thread without events that cannot join the group. Returns 0 or the first error.
   int open(const std::vector<Event>& events) {
     for (const Event& event : events) {
       int handle = open_event(event, 0, -1, leader(), true);

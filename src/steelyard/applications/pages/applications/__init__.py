@@ -66,7 +66,7 @@ class Page:
     alarm: tuple[tuple[str, str], ...]
     programs: tuple[program_rows.Program, ...]
     speeds: tuple[Speed, ...]
-    nominal: str  # on programs that carry out far fewer operations than NPB counts
+    nominal: str  # a note on programs that carry out far fewer operations than NPB counts
     short: str
     verified: tuple[Verified, ...]
     folded: tuple[Folded, ...]

@@ -22,7 +22,7 @@ class Program:
     who: str
     time: values.Shown | None
     merit: values.Shown | None
-    meaning: str  # of the figure of merit
+    meaning: str  # meaning of the figure of merit
     checked: str
     passed: bool
     level: Level

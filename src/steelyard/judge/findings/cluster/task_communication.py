@@ -8,8 +8,8 @@ from steelyard.statistics.results import cases, messages
 
 BENCHMARK, TASK, INDEPENDENT = "cluster.flops", "task", "flops"
 NEEDED = {"flops", "time", "communication", "communication_share"}
-NOTABLE = 0.05  # of the time
-UNCERTAIN = 0.03  # of a ratio of two speeds: communication makes no task faster
+NOTABLE = 0.05  # share of the time
+UNCERTAIN = 0.03  # relative uncertainty of a ratio of two speeds: communication cannot make a task faster
 NAMED = 8  # results that are listed
 
 

@@ -17,7 +17,7 @@ from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.limits import is_above
 
 BENCHMARK = "core.peak"
-NEAR = 0.97  # of the limit: the ends of the samples and a moving clock cost less than 3 %
+NEAR = 0.97  # share of the limit: the ends of the samples and a varying clock cost less than 3 %
 PIPE = 0.05  # relative tolerance for the speed of a processor with one execution unit less
 
 
@@ -46,7 +46,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not judged:
         return [_report_unknown(ends[0], machine)]
     if any(is_above(j.result.metrics["flops"], j.limit) for j in judged):
-        return []  # the rule "above_limit" speaks of it
+        return []  # the rule "above_limit" reports it
     shares = [j.share for j in judged]
     claim = "; ".join(map(_describe, judged[: 1 if judged[0].result is judged[-1].result else 2]))
     evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_explain_clock(judged[0], machine))

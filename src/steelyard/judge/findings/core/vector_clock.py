@@ -12,7 +12,7 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
 
 BENCHMARK = "core.peak"
-DROP = 0.03  # relative: a reading is wrong by up to 0.5 %, and clocks move by 1 or 2 %
+DROP = 0.03  # relative difference: a reading is wrong by up to 0.5 %, and clocks vary by 1 or 2 %
 
 
 class Clocks(NamedTuple):

@@ -10,10 +10,10 @@ BENCHMARK = "core.kernels"
 # The elements are independent, so only the compiler can prevent vectors. Loops that move data through an index or with
 # a stride gain little by nature.
 FREE = tuple(k for k in groups.KERNELS if k not in ("strided_copy", "gather", "scatter", *groups.GROUPS["recurrences"]))
-# Arithmetic alone limits these loops, so the gain is the number of places; loops that also load and store gain less.
+# Only arithmetic limits these loops, so the gain is the number of elements in a vector. Loads and stores reduce it.
 PURE = ("horner5", "horner9", "horner17")
 LITTLE = 1.5  # vectors of two doubles gain up to 2 even in a divider
-HALF = 0.55  # of the width: vectors of half the width of the processor gain a half at most
+HALF = 0.55  # share of the width: vectors of half the width of the processor gain at most a half
 WORSE = 0.9  # the placement of code explains smaller losses
 NAMED = 12
 Gain = tuple[Result, Ratio]

@@ -8,7 +8,7 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import ratio
 
 BENCHMARK = "device.transfer"
-DEARER = 1.15  # a copy from ordinary memory, from which on a program should care
+DEARER = 1.15  # times the cost from pinned memory: from this factor on, programs should use pinned memory
 WAYS = ("to_device", "from_device")
 
 

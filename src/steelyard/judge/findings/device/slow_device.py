@@ -12,7 +12,7 @@ from steelyard.statistics.results.identity import Identity, identity
 
 FEWEST = 3  # devices: of two, neither is the one that differs
 SLOW = 1.05  # the time of a case over the median of the others
-SHARE = 0.5  # of the cases of a kind of figure that must be slow
+SHARE = 0.5  # share of the cases with a kind of figure that must be slow
 
 
 def find(evaluation: Evaluation) -> list[Finding]:

@@ -15,7 +15,7 @@ from steelyard.system.installation import suggest_package
 
 __all__ = ["MPI_SETTINGS", "Advice", "examine"]
 
-MPI_SETTINGS = "MPI settings"  # the name of the advice on what steers the MPIs
+MPI_SETTINGS = "MPI settings"  # the name of the advice on settings that change the MPIs
 
 
 def compiler(machine: Machine) -> Advice:
@@ -42,7 +42,7 @@ def clock_source(machine: Machine) -> Advice:
     state = f"The kernel's clock source is '{source.value}'."
     if machine.architecture not in ("x86_64", "i686") or source.value == "tsc":
         return Advice("clock source", "fine", state, why)
-    # A process reads these without a system call, from a page of the hypervisor.
+    # A process reads these clock sources without a system call, from a page of the hypervisor.
     in_process = source.value in ("kvm-clock", "hyperv_clocksource_tsc_page")
     offered = (machine.setting("clock_sources_offered").value or "").split()
     remedy, command = (

@@ -43,7 +43,7 @@ def reserved_huge_pages(machine: Machine) -> Advice:
     if count or gigantic:
         state = f"{count} huge pages of 2 MiB and {gigantic or 0} of 1 GiB are reserved."
         return Advice("reserved huge pages", "fine", state, why)
-    # A quarter of the memory at most: other programs cannot use reserved pages.
+    # The advice takes at most a quarter of the memory, because other programs cannot use reserved pages.
     wanted = max(1, min(1024, machine.memory // 4 // _HUGE_PAGE))
     remedy = (
         f"Reserve some while you measure. {wanted} huge pages take {wanted * _HUGE_PAGE >> 20} MiB from other programs; "

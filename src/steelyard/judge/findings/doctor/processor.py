@@ -27,7 +27,7 @@ def governor(machine: Machine) -> Advice:
     state = f"The frequency governor is '{policy.value}'" + (f" (driver {driver})." if driver else ".")
     if policy.value == "performance":
         return Advice("governor", "fine", state, "The clock is always as high as permitted.")
-    # Under these drivers "powersave" still follows the load; elsewhere it means the lowest clock always.
+    # With these drivers "powersave" follows the load. With other drivers it always means the lowest clock.
     follows_load = "pstate" in driver or "powersave" not in policy.value
     remedy = "Set the governor to 'performance' while you measure. A restart restores the old setting."
     command = f"echo performance | sudo tee {_CPUFREQ}/scaling_governor"
@@ -233,7 +233,7 @@ def load(machine: Machine) -> Advice:
     except (IndexError, ValueError):
         return report_unknown("load", average, why)
     state = f"The load average of the last minute is {recent:.2f} tasks on {plural(machine.processors, 'processor')}."
-    # 0.3: four of the samples, one each 5 s, that found one task more. Half the processors: no core is certainly idle.
+    # 0.3: four samples, 5 s apart, found one more task. With half of the processors busy, no core is certainly idle.
     if recent < max(0.3, IDLE * machine.processors):
         return Advice("load", "fine", state, why)
     level: Literal["serious", "notice"] = "serious" if recent >= max(1.0, machine.processors / 2) else "notice"

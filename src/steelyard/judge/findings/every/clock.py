@@ -9,10 +9,10 @@ from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Machine, Record
 from steelyard.model.units import quantity
 
-UNSTEADY = 0.03  # lowest to highest, over the median: three times the scatter of the reading itself
+UNSTEADY = 0.03  # highest minus lowest reading, over the median: three times the scatter of a reading
 FEWEST = 4  # readings that are needed to judge the clock
-# An interrupt during a reading makes it too low. Of many readings the outermost hundredth on either side
-# is left out; the finding says so.
+# An interrupt during a reading makes it too low. If there are many readings, the lowest and the highest hundredth
+# are left out, and the finding says so.
 TRIMMED = 0.01
 
 
@@ -37,7 +37,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     values = f"{ends}, a range of {quantity(spread, '%', 2)} of the median"
     if spread <= UNSTEADY:
         if any(disturbances.name(result) == "core clock" for result in evaluation.results):
-            return []  # it changed during some cases, although not between them
+            return []  # the clock changed during some cases, although not between them
         claim = f"The true core clock was the same before and after all cases: {values}."
         cause = "The clock is fixed, or the load did not change it."
         return [Finding("clock", "good", claim, evidence, cause, "", reach="figures")]

@@ -12,7 +12,7 @@ from steelyard.statistics.results.result import used_attempts
 from steelyard.statistics.validity.cause import explain
 
 EVERY_VARIANT = True
-# Above this share the run describes the disturbances rather than the machine.
+# If more of the results are disturbed, the run describes the disturbances and not the machine.
 TOO_MANY = 0.5
 FEW = 0.05  # share of results below which other causes than the condition of the machine are not worth a finding
 NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
@@ -41,7 +41,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             (*_list_examples(disturbed), *_list_disturbed_launches(evaluation), *_list_most_disturbed(measured)),
             explain(evaluation.condition.proofs) or "The evidence of each kind states what was observed.",
             advise(f"{_suggest_remedies(kinds, evaluation.run.machine)} Then run again: ", "run"),
-            # The factor by which the number of reliable results would grow.
+            # This factor says how much the number of reliable results would grow.
             effect=(clean + len(disturbed)) / max(1, clean),
             reach="figures",
             about="measurement",

@@ -14,8 +14,8 @@ from steelyard.statistics.results.roofline import Place, Roofline, rooflines
 from steelyard.statistics.results.roofs import SCALAR, working_set
 from steelyard.statistics.validity import trust
 
-BELOW = 0.6  # of the limit: streaming loops reach 0.8 and more of a limit that Triad measured
-LEAST = 0.001  # of the limit: a smaller share means that the limit does not apply to the kernel
+BELOW = 0.6  # share of the limit: streaming loops reach 0.8 and more of a limit that Triad measured
+LEAST = 0.001  # share of the limit: if it is smaller, the limit does not apply to the kernel
 MOST = 8  # lines of evidence: the lowest kernels are named, the others are counted
 SHORT = 8 << 10  # bytes: a shorter pass takes some tens of nanoseconds, so calls and loop ends matter
 NEAR_SCALAR = 1.15  # times the scalar peak: vectorised loops are faster

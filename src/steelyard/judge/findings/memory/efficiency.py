@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     best = max(trusted, key=lambda r: _choose_traffic(r).value)
     limit = _limit(evaluation, best)
     if limit is not None and limit.value > 0:
-        # The rule "above_limit" speaks of a limit that is exceeded.
+        # The rule "above_limit" reports a limit that is exceeded.
         return [] if is_above(_choose_traffic(best), limit) else [_compare_with_limit(evaluation, best, limit)]
     given = evaluation.run.machine.limits.get("memory_bandwidth")
     fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)

@@ -13,7 +13,7 @@ from steelyard.statistics.validity import trust
 BENCHMARK = "memory.placement"
 KERNELS = {"triad": "a byte of Triad", "chase": "a dependent access"}
 PENALTY = 1.10  # below it, the memory node does not matter to programs
-ALL_ON_ONE = 0.95  # of the sampled pages: the rest belong to the runtime
+ALL_ON_ONE = 0.95  # share of the sampled pages: the rest belong to the runtime
 PLACES = (
     "pinning",
     "memory_policy",
@@ -81,7 +81,7 @@ def _find_memory_node(result: Result) -> int | None:
     word, _, number = str(result.parameters.get("memory_policy", "")).partition(":")
     if word == "bind" and number.isdigit():
         return int(number)
-    for record in result.attempts:  # the measured placement of the pages
+    for record in result.attempts:  # the nodes on which the pages were found
         pages = record.surroundings.pages
         for node, share in ((pages and pages.nodes) or {}).items():
             if share is not None and share >= ALL_ON_ONE and node.isdigit():

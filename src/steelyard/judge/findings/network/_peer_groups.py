@@ -18,8 +18,8 @@ from steelyard.statistics.results.cost import launches_by_number
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.result import rests_on
 
-LEAST_BYTES = 64 << 10  # of collectives: in shorter ones, the position of a rank in the algorithm matters
-# Relative: ranks that take turns on processors differ by tens of percent without being slow themselves.
+LEAST_BYTES = 64 << 10  # bytes of a collective: in shorter ones, the position of a rank in the algorithm matters
+# Relative difference: ranks that take turns on processors differ by tens of percent and are not slow.
 CROWDED = 1.0
 
 
@@ -86,10 +86,10 @@ def _judge(look: Look, level: float) -> Report:
         groups = dict(enumerate(look.groups)) if any(look.groups) else None
         switches = UNKNOWN_GROUPS
         if look.apart and groups and not look.crowded:
-            level /= 2  # a half for the switches
+            level /= 2  # half of the chance of a false alarm is for the switches
             switches = matrix.slow_groups(look.pairs, groups, smallest, level)
         outliers = matrix.outliers(look.pairs, groups, smallest, level)
-        # Within a machine no cable connects two ranks, and turns on one processor look like a slow link.
+        # Within a machine, no cable connects two ranks, and ranks that take turns on a processor look like a slow link.
         links = outliers.links if look.apart and not look.crowded else None
         return Report(look=look, single=outliers.nodes, links=links, scatter=outliers.scatter, switches=switches)
     parts = [[i for i, g in enumerate(look.groups) if g == group and look.rows[i]] for group in set(look.groups)]

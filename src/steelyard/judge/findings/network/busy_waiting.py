@@ -15,7 +15,7 @@ SLOWER = 10.0  # times the slowdown that the number of ranks explains
 # Linux runs a task for 0.7 to 3 ms before a waiting one gets the processor (sched/base_slice_ns, min_granularity_ns).
 TURN = 0.7e-3
 SMALL = 64 << 10  # bytes: the transfer of a larger message may itself take milliseconds
-WAITED = 0.2  # of the time, waiting for a processor; a rank that waits for the network sleeps or runs
+WAITED = 0.2  # share of the time that a rank waits for a processor; waits for the network do not count
 NAMED = 8  # results that are listed
 
 MOVING = ("ranks", "partner", "pairs", "round", "placement")  # parameters that change with the number of ranks
@@ -31,7 +31,7 @@ class Waiting(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each MPI on small messages and collectives that more ranks than processors make far slower."""
-    # Kernels without messages do not wait for any.
+    # Kernels without messages never wait for messages.
     network = [r for r in evaluation.results if r.benchmark.startswith("network.") and cases.number(r, "ranks")]
     usable = [r for r in network if messages.size(r) <= SMALL and messages.operation(r) > 0]
     spare: dict[Identity, Result] = {}

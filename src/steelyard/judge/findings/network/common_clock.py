@@ -10,8 +10,8 @@ from steelyard.model.units import percent, quantity
 from steelyard.statistics.results import messages
 from steelyard.statistics.validity.observations import numbers
 
-EXACT = 1e-6  # s: some tenths of the shortest collective within a machine
-MATTERS = 0.01  # share of a sample that began at a moment of the clock; half of the usual width of an interval
+EXACT = 1e-6  # s: some tenths of the duration of the shortest collective operation within a machine
+MATTERS = 0.01  # uncertainty of the clock over the shortest sample; half of the usual width of an interval
 MOST = 0.95  # share of the records; the error of the others has another cause
 
 SAME = "The ranks of a machine use the same clock. Steelyard measures its offset by messages and is wrong by up to"

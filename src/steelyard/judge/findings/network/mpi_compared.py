@@ -10,7 +10,7 @@ from steelyard.statistics.results import cases, messages
 
 SMALLEST = 0.05  # two launches of one MPI differ by some percent, since the placement of ranks and buffers differs
 SMALL = 8 << 10  # bytes: most MPIs send up to this size at once (eager), and the latency dominates
-NAMED = 12  # lines
+NAMED = 12  # lines of evidence
 
 
 def find(evaluation: Evaluation) -> list[Finding]:

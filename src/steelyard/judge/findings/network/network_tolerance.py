@@ -33,7 +33,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _make_finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[list[PairTolerance]]) -> Finding:
     most = [max(rows, key=lambda t: t.pairs) for rows in curves]
     ends = [most[0]] if most[0].size == most[-1].size else [most[0], most[-1]]
-    words = [judge(one) for one in ends]  # the limits are those for threads
+    words = [judge(one) for one in ends]  # the limits are those of the rule for threads
     apart = messages.over_a_network(ends[0].many)
     where = "the latency of the network" if apart else "the latency within this machine"
     good = all(word == "tolerant" for word in words)

@@ -6,7 +6,7 @@ from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.partners import Spread, spreads
 
 BENCHMARK = "network.transfer"
-ALIKE = 0.10  # relative: the cluster of Celeron servers stayed below 7 % in its latency
+ALIKE = 0.10  # relative spread: the latencies of the Celeron cluster differed by less than 7 %
 
 
 def find(evaluation: Evaluation) -> list[Finding]:

@@ -12,7 +12,7 @@ from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.results.identity import Identity, identity
 
-PINGPONG = "network.pingpong"  # its curves need no name: a message is one direction of it
+PINGPONG = "network.pingpong"  # its curves need no name, because one message is one direction of it
 NAMED = 3  # curves of each kind in the list, which the many partners of a transfer would fill
 
 CAUSE = (
@@ -34,7 +34,7 @@ class Curve(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kinds of curves, with the clearest buffers for each placement, transport and MPI."""
     clearest: dict[Identity, Curve] = {}
-    judged: dict[str, set[Identity]] = {}  # by the title of the curves
+    judged: dict[str, set[Identity]] = {}  # the settings of the judged curves, by the title of the curves
     # The ping-pong comes first by its name: if it shows a switch, the finding names it.
     for benchmark, role in ((name, role) for name, role in find_roles(evaluation, Messages) if role.title):
         for curve in messages.curves(cases.of(evaluation.results, benchmark, role.kernel)):

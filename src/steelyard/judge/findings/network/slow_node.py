@@ -18,10 +18,10 @@ from steelyard.statistics.results.benchmark_roles import find_roles
 from steelyard.statistics.validity import trust
 
 NAMED = 8  # looks that are listed
-# Relative scatter between launches at which a node that takes twice as long is still found among few.
+# Relative scatter between launches, up to which a few nodes suffice to find a node that takes twice as long.
 PRECISE = 0.25
 LEAST_CHANCE = 1e-6  # smaller values are not accurate
-LESS = 0.1  # relative: what a core issues less than its peers where something else uses it; readings scatter by some percent
+LESS = 0.1  # share by which a core issues less than its peers if something else uses it
 
 NAMES = {
     "node": "Node ",
@@ -84,8 +84,8 @@ class Slow(NamedTuple):
     factor: float
     p: float
     look: Look
-    place: int  # among the names of the look
-    pairs: str = ""  # which ones of a switch are slow
+    place: int  # index in the names of the look
+    pairs: str = ""  # which pairs of a switch are slow
 
     @property
     def is_certain(self) -> bool:

@@ -10,8 +10,8 @@ from steelyard.statistics.results.identity import Identity, identity
 
 BENCHMARK = "network.nettest"
 # All messages of a star pass its master: at most twice the link rate B with full-duplex links, for any number of ranks.
-NEAR, TOO_MUCH = 0.6, 1.3  # of 2·B: within this range the star is at its limit; above it, B is not the rate of its link
-BEYOND = 1.3  # times the star: the links of the other ranks carry more
+NEAR, TOO_MUCH = 0.6, 1.3  # shares of 2·B: within this range the star is at its limit; above it, B is wrong
+BEYOND = 1.3  # times the bandwidth of the star: the links of the other ranks carry more
 LEAST_RANKS = 4  # with three ranks, the link of the master is as fast as the others together
 NAMED = 8  # cases that are listed
 OTHERS = {"ring": "a ring", "chaos": "chaos"}

@@ -7,7 +7,7 @@ from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.steadiness import Steadiness, steadiness
 
 BENCHMARK = "network.nettest"
-CLEAR = 1.2  # times the variation of the steadiest: the next topology is called less steady from here on
+CLEAR = 1.2  # times the variation of the steadiest topology: from this factor on, the next one is called less steady
 
 
 def find(evaluation: Evaluation) -> list[Finding]:

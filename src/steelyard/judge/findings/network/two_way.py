@@ -15,7 +15,7 @@ from steelyard.statistics.results.identity import identity
 FULL = 1.5
 # Above twice, one of the two figures is wrong. The margin allows for the scatter between launches.
 IMPOSSIBLE = 2.0 * 1.05
-LEAST_BYTES = 64 << 10  # the cost of a message limits shorter ones, not the link
+LEAST_BYTES = 64 << 10  # the cost of each message, and not the link, limits shorter messages
 KNOWN = 2.0  # greatest over least gain of an interval: a wider one contains both verdicts
 NAMED = 8  # pairs of results that are listed
 

@@ -14,7 +14,7 @@ from steelyard.statistics.results.identity import Identity
 from steelyard.statistics.results.shared_work import sides
 
 SMALLEST = 0.03  # two launches differ by this much, and single trials chose the share of the work
-LOSS = 1.10  # a notice from here on: mixed mode tried both alone, so it should never be slower
+LOSS = 1.10  # a greater loss is a notice: mixed mode tried both sides alone, so it should never be slower
 NAMED = 12  # kernels that are listed
 
 

@@ -12,11 +12,11 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
 
 BENCHMARK = "noise.quanta"
-LOST, SLOWER = 0.01, 0.05  # of the time: the differences between launches hide less
-BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two synchronisations; the middle one is judged
+LOST, SLOWER = 0.01, 0.05  # shares of the time: smaller losses disappear in the differences between launches
+BURSTS = (1e-4, 1e-3, 1e-2)  # seconds of computing between two synchronisations; the middle value is judged
 MANY = 1024  # ranks for which the effect is also predicted on a small machine
-FASTEST = 4.0  # quanta in a period: a faster rhythm may be an alias of another one
-TICKS = (100.0, 250.0, 300.0, 1000.0)  # Hz that Linux offers
+FASTEST = 4.0  # quanta in a period: a rhythm with fewer may be an alias of another one
+TICKS = (100.0, 250.0, 300.0, 1000.0)  # tick rates that Linux offers, in Hz
 
 REMEDY = (
     "Leave one core of each node to the system. Keep daemons and interrupts off the other cores (isolcpus, nohz_full, "
