@@ -1,5 +1,5 @@
-// What every NPB program is asked: its class and how many times as large, in which programming model it runs, and
-// whether its phases are timed.
+// The parameters of every NPB program: its class, the factor of its size, its programming model, and whether its
+// phases are timed.
 #pragma once
 #include <array>
 #include <bit>
@@ -14,17 +14,17 @@
 
 namespace steelyard::npb {
 
-// By how much the problem of a class can grow: not at all, in powers of two, or any number of times.
+// The sizes that a program allows: only that of a class, powers of two of it, or any multiple.
 enum class Growth { none, doubled, any };
 
-// The parameters `class` (one of `known`, as "SWABCD"), `model` (which must be this program's), `phases`, and, of a
-// program that grows, `scale`.
+// Reads the parameters `class` (a letter of `known`, as in "SWABCD"), `model` (which must be that of this program),
+// `phases`, and `scale` if the program allows larger problems.
 struct Problem {
-  static constexpr std::size_t most = std::size_t{1} << 20;  // times a class: so that no size overflows
+  static constexpr std::size_t most = std::size_t{1} << 20;  // greatest factor of a class, so that no size overflows
   char letter;
   std::string model;
   bool phases;
-  std::size_t scale = 1;  // times the class
+  std::size_t scale = 1;  // factor of the class's size
 
   [[gnu::cold]] Problem(Params& p, const std::string& this_model, std::string_view known, Growth growth = Growth::none)
       : model(p.choice("model", this_model, {this_model})), phases(p.choice("phases", "off", {"off", "on"}) == "on") {
@@ -46,7 +46,7 @@ struct Problem {
     return scale == 1 ? out : join({out, ", ", scale, " times as large,"});
   }
 
-  // Before anything is allocated: `bytes` in all on this host, of a program that several ranks of a host may share.
+  // Checks the memory before the allocation: `bytes` in total on this host, for a program whose ranks may share a host.
   [[gnu::cold]] void require(std::size_t bytes) const {
     if (std::size_t available = available_memory(); bytes > available)
       throw CaseError(join({"not enough memory: ", name(), " needs ", bytes >> 20, " MiB on this host, but ",
@@ -54,7 +54,7 @@ struct Problem {
   }
 };
 
-// How long each phase inside the timed region takes, by the view of one thread or rank; off, it costs a branch.
+// Measures the duration of each phase in the timed region on one thread or rank. If it is off, it costs a branch.
 class PhaseTimes {
  public:
   PhaseTimes(bool on, std::vector<std::string> names) : on_(on), names_(std::move(names)), ticks_(names_.size()) {}
@@ -64,7 +64,7 @@ class PhaseTimes {
     ticks_.assign(ticks_.size(), 0);
     last_ = Clock::get().ticks();
   }
-  // Adds the time since the last mark to `phase`.
+  // Adds the time since the last call to `phase`.
   void end_phase(std::size_t phase) {
     if (!on_) return;
     std::uint64_t now = Clock::get().ticks();
@@ -85,7 +85,7 @@ class PhaseTimes {
   std::uint64_t last_ = 0;
 };
 
-// What an NPB program tells besides its time: the details of its record.
+// The details of an NPB program for its record, besides its time.
 [[gnu::cold]] inline json::Object details_of(const Problem& problem, const Verification& verification,
                                              const PhaseTimes& phases) {
   json::Object out;

@@ -1,4 +1,4 @@
-// What the threads of an NPB program share: sums that are the same in every run with as many threads.
+// Sums over the threads of an NPB program, which are equal in all runs with the same number of threads.
 #pragma once
 #include <array>
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace steelyard::npb {
 
-// Sums over all threads: every thread gives its share and gets the total, added in the threads' order. Two sets of
-// shares take turns, so that one barrier a sum is enough.
+// Returns sums over all threads: each thread passes its share and gets the total, in the order of the threads. Two sets
+// of shares take turns, so that a sum needs one barrier only.
 class ThreadSum {
  public:
-  static constexpr std::size_t most = 7;  // numbers that can be added at once
+  static constexpr std::size_t most = 7;  // numbers that can be added in one call
 
   explicit ThreadSum(Team& team) : barrier_(team.barrier()), shares_(2 * team.size()), turns_(team.size()) {}
 

@@ -1,6 +1,6 @@
-// What a run of an NPB program computed beside what it should have: without agreement there is no speed. Of a class
-// that is what is published. Of a problem so many times as large it is what must hold of any size: invariants, each
-// with a tolerance of its own.
+// Compares the results of an NPB program with the right ones: without agreement there is no speed. For a class, the
+// right results are published. Larger problems have invariants instead, which hold for any size and have their own
+// tolerances.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -16,13 +16,13 @@ constexpr double none_published = std::numeric_limits<double>::quiet_NaN();
 struct Quantity {
   std::string name;
   double value, reference;
-  double error;           // relative; NaN fails the check
-  double tolerance = -1;  // greatest error of an invariant; negative: that of the verification
+  double error;           // relative error; NaN fails the check
+  double tolerance = -1;  // greatest error of an invariant; negative: the tolerance of the verification
 
   [[gnu::cold]] Quantity(std::string n, double v, double r) : name(std::move(n)), value(v), reference(r) {
     error = std::abs((v - r) / r);
   }
-  // Where the error is not that of one number, as of a complex one, or of one whose reference is 0.
+  // For errors of a complex number, or of a number whose reference is 0.
   Quantity(std::string n, double v, double r, double e) : name(std::move(n)), value(v), reference(r), error(e) {}
   Quantity(std::string n, double v, double r, double e, double allowed) : Quantity(std::move(n), v, r, e) {
     tolerance = allowed;
@@ -30,11 +30,11 @@ struct Quantity {
 };
 
 struct Verification {
-  double tolerance;  // the greatest relative error that NPB lets pass; 0 where values are exact
+  double tolerance;  // greatest relative error that NPB allows; 0 if values are exact
   std::vector<Quantity> quantities;
-  bool published = true;  // otherwise all quantities are invariants
+  bool published = true;  // false: all quantities are invariants
 
-  // Of invariants: the relative error, or that on the scale of `unit`.
+  // Adds an invariant with its relative error, or with its error in units of `unit`.
   void require(std::string name, double value, double reference, double allowed) {
     require(std::move(name), value, reference, allowed, std::abs(reference));
   }
@@ -42,7 +42,7 @@ struct Verification {
     quantities.emplace_back(std::move(name), value, reference, std::abs(value - reference) / unit, allowed);
   }
 
-  // Not passed either where nothing was computed.
+  // Returns false also if nothing was computed.
   [[gnu::cold]] Check check() const {
     if (quantities.empty()) return {false, "nothing was computed"};
     const Quantity* worst = &quantities.front();

@@ -10,24 +10,24 @@
 
 namespace steelyard::npb::cg {
 
-constexpr std::size_t inner_steps = 25;  // of the conjugate gradients in each outer iteration
-constexpr double tolerance = 1e-10;      // relative, of the estimate
-constexpr double condition = 0.1;        // the weights of the vectors fall from 1 to this
+constexpr std::size_t inner_steps = 25;  // conjugate gradient steps in each outer iteration
+constexpr double tolerance = 1e-10;      // relative error of the estimate
+constexpr double condition = 0.1;        // weight of the last vector; the first one has the weight 1
 
 struct Class {
   char letter;
-  std::uint32_t order, entries;  // entries: drawn for each sparse vector
+  std::uint32_t order, entries;  // entries: number that is drawn for each sparse vector
   std::size_t iterations;
   double shift, estimate;  // estimate: published, or none_published
-  double nonzeros;         // of the matrix: published, or, of D, the most that it can have
+  double nonzeros;         // nonzeros of the matrix: published; for D, the greatest possible number
 
-  // NPB's own count, from an estimate of the rows' length.
+  // Returns NPB's own count, which estimates the length of the rows.
   double operations() const {
     double row = static_cast<double>(entries) * (entries + 1);
     return 2.0 * static_cast<double>(iterations) * order * (3 + row + inner_steps * (5 + row) + 3);
   }
-  // What is really added and multiplied: in each outer iteration 26 products with the matrix, of which one gives a
-  // residual (3 more a row), 25 steps with 2 dot products and 3 updates, and 3 dot products and a scaling around them.
+  // Returns the operations that are carried out. Each outer iteration has 26 products with the matrix, one of them for
+  // a residual (3 more per row), 25 steps with 2 dot products and 3 updates, and 3 dot products and a scaling.
   double flops(double stored) const {
     double products = (inner_steps + 1) * 2 * stored;
     return static_cast<double>(iterations) * (products + order * (10.0 * inner_steps + 3 + 2 * 3 + 1));
@@ -45,10 +45,10 @@ inline constexpr Class classes[] = {
     {'D', 1500000, 21, 100, 500, 52.514532105794, 1500000.0 * 22 * 22},
 };
 
-// Returns the class, or one with `scale` times its rows and as many entries in each row. The greatest eigenvalue of the
-// products grows with the logarithm of the order, and the shift must stay above it.
+// Returns the class, or a problem with `scale` times its rows and as many entries per row. The greatest eigenvalue of
+// the products grows with the logarithm of the order, and the shift must stay above it.
 inline Class class_of(const Problem& problem) {
-  constexpr double most = 1e9;  // rows: what numbers of 32 bits hold, with the ends of pieces
+  constexpr double most = 1e9;  // rows: limit of 32-bit indices, with the padding of pieces
   for (Class c : classes)
     if (c.letter == problem.letter) {
       if (problem.scale == 1) return c;

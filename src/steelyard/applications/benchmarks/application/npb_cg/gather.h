@@ -1,4 +1,4 @@
-// The innermost loop of CG: 8 rows' entries times the vector's elements that their columns name.
+// The innermost loop of CG: multiplies entries of 8 rows by the elements of the vector at their columns.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +21,11 @@ inline Lanes gather(const double* from, const std::uint16_t* columns) {
 #endif
 }
 
-// How many entries ahead a matrix larger than the caches is asked for: 4 KiB of values. With the processor's own
-// prefetching alone a core reads it at some 12 GB/s of the 16 GB/s that it can have (Sapphire Rapids).
+// Distance of the prefetch in entries for a matrix that is larger than the caches: 4 KiB of values. With the
+// processor's own prefetching a core reads some 12 of the possible 16 GB/s (Sapphire Rapids).
 constexpr std::size_t ahead = 512;
 
-// Two sums at once: the additions of one need not wait for the other's.
+// Computes two sums at once, so that additions of one need not wait for those of the other.
 template <bool prefetch>
 Lanes slice_product(const double* values, const std::uint16_t* columns, std::size_t depth, const double* from) {
   Lanes even{}, odd{};

@@ -17,14 +17,14 @@ struct Part {
   std::uint32_t order, pieces, first, stride, count;
 
   static Part whole(std::uint32_t order) { return {order, 1, 0, 1, 1}; }
-  // In lines of doubles, so that no piece shares one with another.
+  // In whole cache lines, so that two pieces never share a line.
   std::uint32_t length() const { return (order + pieces * 8 - 1) / (pieces * 8) * 8; }
-  std::uint32_t size() const { return length() * count; }  // with the missing end of the last piece
+  std::uint32_t size() const { return length() * count; }  // includes the missing end of the last piece
   bool holds(std::uint32_t index) const {
     std::uint32_t piece = index / length();
     return piece >= first && (piece - first) % stride == 0 && (piece - first) / stride < count;
   }
-  // The new number of an index that the part holds, and back.
+  // Convert an index of the part to its new number, and back.
   std::uint32_t local(std::uint32_t index) const {
     return (index / length() - first) / stride * length() + index % length();
   }
@@ -33,14 +33,14 @@ struct Part {
   }
 };
 
-// The random sparse vectors one after the other, as NPB draws them.
+// Generates the random sparse vectors one after the other, in NPB's order.
 class VectorSource {
  public:
   explicit VectorSource(const Class& c)
       : class_(c), range_(std::bit_ceil(c.order)), ratio_(std::pow(condition, 1.0 / c.order)) {
     generator_.next();
   }
-  // The next vector: `columns` and `values` are valid until the next call. The weight is that of its product.
+  // Draws the next vector: `columns` and `values` are valid until the next call. The weight is that of its product.
   void next() {
     columns.clear(), values.clear();
     while (columns.size() < class_.entries) {
@@ -73,7 +73,7 @@ class VectorSource {
   double ratio_, next_weight_ = 1;
 };
 
-// Of all entries of the matrix, from the vectors alone.
+// Returns the sum of all entries of the matrix, computed from the vectors only.
 inline double sum_of_entries(const Class& c) {
   VectorSource source(c);
   double sum = c.order * (condition - c.shift);
@@ -86,7 +86,7 @@ inline double sum_of_entries(const Class& c) {
   return sum;
 }
 
-// Of the vectors what the rows and columns of one block of the matrix need, by the rows that they add to.
+// The data of the vectors for the rows and columns of one block of the matrix, ordered by the rows.
 class Contributions {
  public:
   Contributions(const Class& c, const Part& rows, const Part& columns)
@@ -96,7 +96,7 @@ class Contributions {
       double factor;
     };
     std::vector<Term> terms;
-    // As many as are to be expected, so that nothing is copied while they grow.
+    // Reserves the expected numbers, so that nothing is copied while the arrays grow.
     double drawn = 1.02 * c.order * (c.entries + 1);
     terms.reserve(static_cast<std::size_t>(drawn * rows.size() / c.order));
     column_.reserve(static_cast<std::size_t>(drawn * columns.size() / c.order));
@@ -150,7 +150,7 @@ class Contributions {
 
   Part rows_, columns_;
   double shift_;
-  std::vector<std::size_t> begin_, row_begin_;  // row_begin_: one more than the rows
+  std::vector<std::size_t> begin_, row_begin_;  // row_begin_: one entry more than rows
   std::vector<std::uint32_t> column_;
   std::vector<double> value_;
   std::vector<Reference> terms_;

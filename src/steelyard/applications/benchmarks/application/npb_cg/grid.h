@@ -13,7 +13,7 @@
 namespace steelyard::npb::cg {
 
 struct Grid {
-  std::uint32_t ranks, rank, high, wide;  // high: ranks in a column; wide: in a row
+  std::uint32_t ranks, rank, high, wide;  // high: ranks in a column of the grid; wide: ranks in a row
 
   Grid(int all, int own)
       : ranks(static_cast<std::uint32_t>(all)), rank(static_cast<std::uint32_t>(own)), high(1), wide(1) {

@@ -49,13 +49,13 @@ Estimate outer_iteration(Side& side, double shift) {
   return {shift + 1 / product, std::sqrt(residual), true};
 }
 
-// What must hold of a matrix of any order.
+// The invariants of a matrix of any order.
 struct Proof {
-  double quotient = NAN;                 // Rayleigh's, of the last vector
-  double entries = NAN, expected = NAN;  // the sum of all entries, by a product with ones and by the random vectors
+  double quotient = NAN;                 // Rayleigh's quotient of the last vector
+  double entries = NAN, expected = NAN;  // sum of all entries: by a product with ones, and by the random vectors
 };
 
-// The last vector is x; `ones()` makes it a vector of ones. Both products go through the matrix as it was used.
+// Computes the invariants. x is the last vector; `ones()` sets it to ones. Both products use the matrix of the run.
 template <class Side, class Ones>
 Proof proof_of(Side& side, const Class& c, Ones ones) {
   auto product = [&] {
@@ -82,7 +82,7 @@ inline Verification verification_of(const Class& c, const Estimate& found, const
   }
   out.require("sum of the matrix's entries", proof.entries, proof.expected, 1e-10);
   out.require("residual of the last system", found.residual, 0, 1e-6, 1);
-  // Both estimate the same eigenvalue from the last vectors; the quotient's error is the square of the vector's.
+  // Both values estimate the same eigenvalue. The error of the quotient is the square of the error of the vector.
   out.require("eigenvalue estimate against Rayleigh's quotient", found.value, proof.quotient, 1e-3);
   return out;
 }

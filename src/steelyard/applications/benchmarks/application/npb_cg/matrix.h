@@ -1,4 +1,4 @@
-// CG's matrix, or one block of it, as the threads of a team multiply it: each has its own rows in its own memory.
+// CG's matrix, or one block of it. Each thread of a team multiplies its own rows, which lie in its own memory.
 #pragma once
 #include <optional>
 #include <vector>
@@ -33,13 +33,13 @@ class Matrix {
     team.each([&](Worker w) { parts_[w.index]->fill(source, values_[w.index].data(), numbers_[w.index].data()); });
   }
 
-  // The worker's rows of q = A p; returns the sum of q * beside over them.
+  // Computes the worker's rows of q = A p. Returns the sum of q * beside over these rows.
   double multiply(Worker w, const double* p, double* q, const double* beside) const {
     return parts_[w.index]->multiply(p, q, beside);
   }
   std::size_t entries() const { return sum(&Sliced::entries); }
   std::size_t places() const { return sum(&Sliced::places); }
-  // One entry becomes a wrong one.
+  // Makes one entry wrong.
   void spoil() { values_[0][0] += 1; }
 
  private:
@@ -56,7 +56,7 @@ class Matrix {
 
 constexpr double bytes_an_entry = Sliced::bytes_an_entry;
 
-// Bytes of one block and of its vectors, with what is needed while it is made (the sparse vectors, two ways).
+// Returns the bytes of one block, its vectors, and temporary memory for its construction (the sparse vectors, twice).
 inline std::size_t bytes_needed(const Class& c, const Part& rows, const Part& columns) {
   double high = static_cast<double>(rows.size()) / c.order, wide = static_cast<double>(columns.size()) / c.order;
   double drawn = static_cast<double>(c.order) * (c.entries + 1),
@@ -65,7 +65,7 @@ inline std::size_t bytes_needed(const Class& c, const Part& rows, const Part& co
                                   vectors);
 }
 
-// Transparent large pages unless the case says otherwise, where the system has them: the matrix is read in one stream.
+// The default is transparent large pages, if the system has them: the matrix is read in one stream.
 inline MemoryPolicy memory_policy(Params& p) {
   MemoryPolicy policy(p);
   std::string allowed = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -74,8 +74,8 @@ inline MemoryPolicy memory_policy(Params& p) {
   return policy;
 }
 
-// Bytes: in each outer iteration the matrix is read 26 times, with the places that fill its slices up. The vectors are
-// some hundredths of it and stay in the caches.
+// Returns the moved bytes. Each outer iteration reads the matrix 26 times, with the padding of its slices. The vectors
+// are some hundredths of it and stay in the caches.
 inline Work work_of(const Class& c, double entries, double places) {
   double products = static_cast<double>(c.iterations) * (inner_steps + 1);
   return {{"operations", c.operations()},

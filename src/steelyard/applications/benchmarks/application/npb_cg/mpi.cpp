@@ -1,4 +1,4 @@
-// NPB CG by messages (MPI): swaps are pairs of nonblocking messages.
+// NPB CG with messages (MPI): a swap is a pair of nonblocking messages.
 #include "rank_solver.h"
 
 using namespace steelyard;

@@ -1,4 +1,4 @@
-// NPB CG on many ranks, whatever carries their data: a `Link` says how two ranks swap parts of their arenas.
+// NPB CG on many ranks with any kind of communication: a `Link` swaps parts of the arenas of two ranks.
 #pragma once
 #include <sched.h>
 
@@ -17,8 +17,8 @@ namespace steelyard::npb::cg {
 // Where everything that ranks exchange lies, in doubles from the begin of an arena that is laid out alike in all ranks.
 struct Arena {
   static constexpr std::size_t line = 8, turns = 2;  // doubles of a line; sums take turns
-  std::size_t vector, inbox, sums, size;             // vector: the gathered one; inbox: what is to be added
-  std::size_t piece, stages;                         // piece: elements; stages: of a sum
+  std::size_t vector, inbox, sums, size;             // vector: the gathered vector; inbox: received numbers for sums
+  std::size_t piece, stages;                         // piece: elements; stages: those of a sum
 
   Arena(const Grid& grid, std::uint32_t order)
       : piece(grid.columns(order).length()), stages(static_cast<std::size_t>(std::countr_zero(grid.ranks))) {
@@ -72,7 +72,7 @@ struct RankCG {
   PhaseTimes phases;
   Estimate found;
   Proof proof;
-  double entries = 0, places = 0;  // of all ranks
+  double entries = 0, places = 0;  // sums over all ranks
 
   RankCG(Params& p, Ranks& all)
       : ranks(all),
@@ -121,7 +121,7 @@ struct RankCG {
         .str();
   }
 
-  // What the outer iteration asks of a side.
+  // The functions that the outer iteration needs from a side.
   Own own{};
   double product() {
     double dot = matrix->multiply(alone, vector(), q->data(), own.p);
@@ -151,7 +151,7 @@ struct RankCG {
     }
     return mine;
   }
-  // The column's pieces of the direction to all of its ranks, twice as many in each stage.
+  // Sends the pieces of the direction to all ranks of the column; each stage sends twice as many.
   void share() {
     std::size_t stage = 0;
     for (std::size_t held = 1; held < grid.high; held *= 2, ++stage) {
@@ -166,7 +166,7 @@ struct RankCG {
  private:
   double* vector() const { return link->data() + arena.vector; }
 
-  // The sums over the row of the grid, half as many pieces in each stage; the last is this rank's own.
+  // Adds up over the row of the grid; each stage has half as many pieces, and the last one is this rank's own.
   void add_up() {
     auto stage = static_cast<std::size_t>(std::countr_zero(grid.high));
     std::size_t first = 0, inbox = arena.inbox;

@@ -1,4 +1,4 @@
-// NPB CG by one-sided communication (MPI-3): ranks put into each other's windows, and then a number that says so.
+// NPB CG with one-sided communication (MPI-3): ranks put data into windows of others, and then a number as the signal.
 #include <atomic>
 
 #include "rank_solver.h"
@@ -16,7 +16,7 @@ class PutLink {
         doubles_(doubles),
         sent_(stages),
         window_(make(ranks, (doubles + stages) * sizeof(double))) {
-    // Windows begin where the MPI likes, and what all count from is the first whole line.
+    // An MPI may begin a window at any address. All offsets count from its first whole cache line.
     shifts_.resize(static_cast<std::size_t>(ranks.size()));
     auto mine = static_cast<MPI_Aint>(window_->shift());
     MPI_Allgather(&mine, 1, MPI_AINT, shifts_.data(), 1, MPI_AINT, comm_);
@@ -34,7 +34,7 @@ class PutLink {
     patience_.until([&] {
       MPI_Win_sync(window_->get());
       if (come.load(std::memory_order_acquire) >= sent_[stage]) return true;
-      int waiting;  // any call lets an MPI carry puts on that no hardware carries out
+      int waiting;  // an MPI without hardware for puts makes progress in any call
       MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &waiting, MPI_STATUS_IGNORE);
       return false;
     });
@@ -45,7 +45,7 @@ class PutLink {
     all_or_none(ranks, [&] { need_room(std::max(bytes, small_page), ranks); });
     return std::make_unique<Window>(ranks.comm(), bytes, kind_of_window(ranks, 0));
   }
-  // Done at the partner when it returns. `to` counts words of 8 bytes.
+  // The data are complete at the partner when the call returns. `to` counts words of 8 bytes.
   void put(int partner, const void* from, std::size_t to, std::size_t count, MPI_Datatype type) {
     MPI_Aint at = shifts_[static_cast<std::size_t>(partner)] + static_cast<MPI_Aint>(8 * to);
     int length = static_cast<int>(count);
@@ -56,7 +56,7 @@ class PutLink {
   MPI_Comm comm_;
   Patience patience_;
   std::size_t doubles_;
-  std::vector<std::uint64_t> sent_;  // in each stage
+  std::vector<std::uint64_t> sent_;  // signals sent in each stage
   std::unique_ptr<Window> window_;
   std::vector<MPI_Aint> shifts_;
 };

@@ -34,7 +34,7 @@ class SymmetricLink {
   }
 
  private:
-  // Once in a program, after MPI: both live in one.
+  // Called once in a program, after MPI: both are in the same process.
   static void start() {
     static bool started = false;
     if (!std::exchange(started, true)) shmem_init();
@@ -43,11 +43,11 @@ class SymmetricLink {
   Patience patience_;
   double* data_ = nullptr;
   std::uint64_t* come_ = nullptr;
-  std::vector<std::uint64_t> sent_;  // in each stage
+  std::vector<std::uint64_t> sent_;  // signals sent in each stage
 };
 
 int main(int argc, char** argv) {
   int code = serve_ranks(argc, argv, {rank_kernel<RankCG<SymmetricLink>>("cg")});
-  // MPI has ended for both. Open MPI's own exit handler would end OpenSHMEM once more, and call code that is unloaded.
+  // MPI has ended both. Open MPI's exit handler would end OpenSHMEM again, and call code that is already unloaded.
   _exit(code);
 }

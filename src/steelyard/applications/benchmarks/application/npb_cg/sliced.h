@@ -32,8 +32,8 @@ class Sliced {
     large_ = places_ * bytes_an_entry > (std::size_t{1} << 20);
   }
 
-  std::size_t entries() const { return entries_; }  // of the matrix
-  std::size_t places() const { return places_; }    // with those that fill the slices up
+  std::size_t entries() const { return entries_; }  // entries of the matrix
+  std::size_t places() const { return places_; }    // entries with the padding of the slices
 
   void fill(const Contributions& matrix, double* values, std::uint16_t* columns) {
     values_ = values, columns_ = columns;
@@ -54,19 +54,19 @@ class Sliced {
     }
   }
 
-  // q = A p for the rows; returns the sum of q * beside over them.
+  // Computes q = A p for the rows. Returns the sum of q * beside over them.
   double multiply(const double* p, double* q, const double* beside) const {
     return large_ ? all_blocks<true>(p, q, beside) : all_blocks<false>(p, q, beside);
   }
 
  private:
   struct Slice {
-    std::size_t first;           // place of its first entry
-    std::uint32_t depth, count;  // count: number of rows, which is 8 but in the last slice
+    std::size_t first;           // index of its first entry
+    std::uint32_t depth, count;  // count: number of rows, which is 8 except in the last slice
     std::array<std::uint32_t, lanes> rows;
   };
 
-  // The rows of one block, longest first, in slices.
+  // Stores the rows of one block in slices, the longest rows first.
   void cut(const std::vector<std::uint32_t>& lengths) {
     std::vector<std::uint32_t> order(lengths.size());
     std::iota(order.begin(), order.end(), 0);
@@ -120,9 +120,9 @@ class Sliced {
 
   std::uint32_t first_, last_, width_ = 0;
   std::vector<Slice> slices_;
-  std::vector<std::size_t> blocks_;  // where the slices of each block begin, and the last end
+  std::vector<std::size_t> blocks_;  // begin of the slices of each block, and the end of the last
   std::size_t entries_ = 0, places_ = 0;
-  bool large_ = false;  // too large for most second-level caches
+  bool large_ = false;  // the matrix exceeds most second-level caches
   const double* values_ = nullptr;
   const std::uint16_t* columns_ = nullptr;
 };

@@ -16,7 +16,7 @@ struct CG {
   Problem problem;
   const Class size;
   MemoryPolicy policy;
-  std::uint32_t rows;  // with the end of the last line
+  std::uint32_t rows;  // rows, with the padding of the last cache line
   Matrix matrix;
   Buffer<double> x, z, p, q, r;
   ThreadSum total;

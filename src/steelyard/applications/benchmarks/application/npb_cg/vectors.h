@@ -1,5 +1,5 @@
-// The passes over vectors between two products of CG, each with the sums that follow it. Lengths are multiples of 8,
-// memory begins at whole lines.
+// The passes over vectors between two products of CG, each with the sums after it. Lengths are multiples of 8, and
+// memory begins at whole cache lines.
 #pragma once
 #include <array>
 #include <cmath>
@@ -15,12 +15,12 @@ inline double sum_of(Pack lanes) {
   return sum;
 }
 
-// One thread's or rank's own part of the vectors.
+// The part of the vectors that one thread or rank owns.
 struct Own {
   double *x, *z, *p, *q, *r;
   std::size_t size;
 
-  // z = 0, r = p = x; returns r·r.
+  // Computes z = 0, r = p = x. Returns r·r.
   double start() const {
     Pack sum{};
     for (std::size_t i = 0; i < size; i += pack_doubles) {
@@ -31,7 +31,7 @@ struct Own {
     }
     return sum_of(sum);
   }
-  // r -= alpha q; returns r·r.
+  // Computes r -= alpha q. Returns r·r.
   double reduce(double alpha) const {
     Pack sum{}, factor = pack_of(alpha);
     for (std::size_t i = 0; i < size; i += pack_doubles) {
@@ -41,7 +41,7 @@ struct Own {
     }
     return sum_of(sum);
   }
-  // z += alpha p with the old direction, then p = r + beta p.
+  // Computes z += alpha p with the old direction, then p = r + beta p.
   void turn(double alpha, double beta) const {
     Pack step = pack_of(alpha), keep = pack_of(beta);
     for (std::size_t i = 0; i < size; i += pack_doubles) {
@@ -55,7 +55,7 @@ struct Own {
     for (std::size_t i = 0; i < size; i += pack_doubles) sum += pack_at(p + i) * pack_at(q + i);
     return sum_of(sum);
   }
-  // With q = A z: |x - A z|^2, x·z and z·z.
+  // Returns |x - A z|^2, x·z and z·z, with q = A z.
   std::array<double, 3> close() const {
     Pack residual{}, product{}, square{};
     for (std::size_t i = 0; i < size; i += pack_doubles) {
@@ -64,7 +64,7 @@ struct Own {
     }
     return {sum_of(residual), sum_of(product), sum_of(square)};
   }
-  // x·x, x·q and q·q.
+  // Returns x·x, x·q and q·q.
   std::array<double, 3> products_of_x() const {
     Pack square{}, product{}, image{};
     for (std::size_t i = 0; i < size; i += pack_doubles) {
@@ -78,7 +78,7 @@ struct Own {
   }
 };
 
-// What one outer iteration found.
+// The results of one outer iteration.
 struct Estimate {
   double value = NAN, residual = NAN;  // residual: |x - A z|
   bool computed = false;

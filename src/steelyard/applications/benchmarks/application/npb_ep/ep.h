@@ -1,4 +1,4 @@
-// EP: sums and counts of normally distributed pairs, in batches that do not depend on who takes which.
+// EP: sums and counts of normally distributed pairs. The batches do not depend on the number of threads or ranks.
 #pragma once
 #include <array>
 #include <string>
@@ -14,12 +14,12 @@ namespace steelyard::npb {
 constexpr std::uint64_t ep_seed = 271828183;
 constexpr std::size_t bins = 10;
 
-// Published sums, NPB 3.4.1.
+// The published sums of NPB 3.4.1.
 struct EpClass {
   char letter;
   int log2_pairs;
   double x, y;
-  std::size_t scale = 1;  // times the class's pairs
+  std::size_t scale = 1;  // factor of the class's pairs
 
   std::size_t pairs() const { return scale << log2_pairs; }
 };
@@ -29,9 +29,9 @@ constexpr EpClass ep_classes[] = {
     {'C', 32, 4.764367927995374e+4, -8.084072988043731e+4},  {'D', 36, 1.982481200946593e+5, -1.020596636361769e+5}};
 constexpr std::array<double, 6> counts_of_s = {6140517, 5865300, 1100361, 68546, 1648, 17};
 
-// The class, or so many times its pairs: the same sequence, and more of it.
+// Returns the class, or a multiple of its pairs, which continues the same random sequence.
 inline EpClass ep_class(const Problem& problem) {
-  constexpr std::size_t most = std::size_t{1} << 43;  // pairs: then the generator begins again
+  constexpr std::size_t most = std::size_t{1} << 43;  // pairs: with more, the random sequence repeats
   for (EpClass c : ep_classes)
     if (c.letter == problem.letter) {
       if (problem.scale > most >> c.log2_pairs)
@@ -43,16 +43,16 @@ inline EpClass ep_class(const Problem& problem) {
   throw CaseError(join({"EP has no class '", problem.letter, "'"}));
 }
 
-// Of the pairs so far: the sums of both numbers, and how many have the greater of them in [l, l + 1).
+// The sums of both numbers of the pairs so far, and the counts of pairs whose greater number lies in [l, l + 1).
 struct Tally {
   Pack x{}, y{};
   Bits counts[bins] = {};
 };
 
-// The pairs of one batch: generated side by side, those inside the circle gathered, then transformed.
+// The pairs of one batch: generates them side by side, gathers those inside the circle, and transforms these.
 class Batch {
  public:
-  // `state`: the generator's before the first number; `pairs`: a multiple of 4 lanes.
+  // `state`: the state of the generator before the first number. `pairs`: a multiple of 4 lanes.
   static void add(std::uint64_t state, std::size_t pairs, Tally& tally) {
     Batch batch(state, tally);
     constexpr std::size_t round = 2 * lanes;
@@ -64,11 +64,11 @@ class Batch {
   }
 
  private:
-  static constexpr std::size_t most = 32 * lanes;  // pairs generated in a row: what fits into the fields of `ones`
+  static constexpr std::size_t most = 32 * lanes;  // pairs generated in a row, limited by the fields of `ones`
 
   Batch(std::uint64_t state, Tally& tally) : tally_(tally), streams_(streams(state)) {}
 
-  // Two registers of pairs, each with its own streams: so that a multiplication need not wait for the last.
+  // Two registers of pairs with their own streams, so that a multiplication need not wait for the one before.
   static std::array<Streams, 4> streams(std::uint64_t state) {
     std::array<std::array<std::uint64_t, lanes>, 4> first;
     Generator generator(state);
@@ -85,7 +85,7 @@ class Batch {
     inside_ += keep_inside(streams_[0].next(), streams_[1].next(), &x_[inside_], &y_[inside_]);
     inside_ += keep_inside(streams_[2].next(), streams_[3].next(), &x_[inside_], &y_[inside_]);
   }
-  // The first `packs` registers of what was gathered; the rest moves to the front.
+  // Transforms the first `packs` registers of gathered pairs, and moves the rest to the front.
   void transform(std::size_t packs) {
     static const Logarithm logarithm;
     static const std::array<std::uint64_t, 16> ones = one_each();
@@ -103,7 +103,7 @@ class Batch {
     inside_ -= packs * lanes;
     for (std::size_t i = 0; i < inside_; ++i) x_[i] = x_[packs * lanes + i], y_[i] = y_[packs * lanes + i];
   }
-  // The rest, filled up with pairs on the circle, which become (0, 0) and are taken off the count again.
+  // Transforms the rest. Pairs on the circle fill the register: they become (0, 0) and are subtracted from the count.
   void finish() {
     std::size_t missing = lanes - inside_;
     for (std::size_t i = inside_; i < lanes; ++i) x_[i] = 1, y_[i] = 0;
@@ -111,7 +111,7 @@ class Batch {
     transform(1);
     tally_.counts[0][0] -= missing;
   }
-  // A field of 6 bits for each bin.
+  // Each bin has a field of 6 bits.
   static std::array<std::uint64_t, 16> one_each() {
     std::array<std::uint64_t, 16> out{};
     for (std::size_t l = 0; l < bins; ++l) out[l] = std::uint64_t{1} << (6 * l);
@@ -125,8 +125,8 @@ class Batch {
   alignas(64) double y_[most + 2 * lanes];
 };
 
-// What a run computes, in an order that does not depend on the number of threads or ranks: the sums of each batch,
-// and the counts, which are exact in any order.
+// The result of a run, which does not depend on the number of threads or ranks: the sums of each batch in a fixed
+// order, and the counts, which are exact in any order.
 class EpSums {
  public:
   static constexpr std::size_t batches = 1024;  // more than cores on a node; 16 KiB to exchange between ranks
@@ -134,7 +134,7 @@ class EpSums {
 
   explicit EpSums(const EpClass& c) : class_(c) {}
 
-  // The batches first … last − 1: sums[2b] and sums[2b + 1] become those of batch b; returns what was counted.
+  // Computes the batches first … last − 1: sums[2b] and sums[2b + 1] are those of batch b. Returns the counts.
   Counts add(std::size_t first, std::size_t last, double* sums) const {
     std::size_t pairs = class_.pairs() / batches;
     Generator generator(seed_);
@@ -151,7 +151,7 @@ class EpSums {
     for (std::size_t l = 0; l < bins; ++l) out[l] = sum(__builtin_convertvector(counted[l], Pack));
     return out;
   }
-  // From the sums of all batches and the counts of all.
+  // Computes the result from the sums and counts of all batches.
   void finish(const double* sums, const Counts& counts) {
     x_ = y_ = 0;
     for (std::size_t b = 0; b < batches; ++b) x_ += sums[2 * b], y_ += sums[2 * b + 1];
@@ -161,7 +161,7 @@ class EpSums {
     done_ = true;
   }
   double operations() const { return 2.0 * static_cast<double>(class_.pairs()); }
-  // Another sequence of random numbers.
+  // Starts another sequence of random numbers.
   void spoil() { seed_ += 2; }
 
   Verification verification() const {
@@ -180,11 +180,11 @@ class EpSums {
   }
 
  private:
-  static constexpr std::array<std::size_t, 2> compared = {0, batches - 1};  // batches that plain loops add up again
+  static constexpr std::array<std::size_t, 2> compared = {0, batches - 1};  // batches that plain loops compute again
 
-  // Of any number of pairs: batches by plain loops, and what is likely of deviates, each with one failure in 10^9.
+  // Verifies any number of pairs: plain loops repeat some batches, and each statistical test fails once in 10^9 runs.
   Verification invariants() const {
-    constexpr double rare = 6;  // standard deviations
+    constexpr double rare = 6;  // in standard deviations
     Verification out{0, {}, false};
     std::size_t pairs = class_.pairs() / batches;
     for (std::size_t i = 0; i < compared.size(); ++i) {
@@ -208,7 +208,7 @@ class EpSums {
     }
     return out;
   }
-  // Of so many pairs from the first on, one after the other, with the C library's logarithm.
+  // Computes `count` pairs from the first one on, one after the other, with the C library's logarithm.
   static std::pair<double, double> plain_sums(std::size_t first, std::size_t pairs) {
     Generator generator(ep_seed);
     generator.skip(2 * first);

@@ -1,4 +1,4 @@
-// EP by MPI ranks: each takes its share of the batches; one sum over all ranks at the end.
+// EP on MPI ranks: each rank computes its share of the batches. One sum over all ranks follows at the end.
 #include "ep.h"
 #include "rank_kernel.h"
 
@@ -10,7 +10,7 @@ struct EP {
   Problem problem;
   Ranks& ranks;
   EpSums state;
-  std::vector<double> mine, all;  // the sums of every batch, 0 where they are another rank's, then the counts
+  std::vector<double> mine, all;  // the sums of every batch, 0 for batches of other ranks, then the counts
   PhaseTimes phases;
 
   EP(Params& p, Ranks& r)

@@ -15,7 +15,7 @@ typedef std::uint64_t Bits __attribute__((vector_size(pack_bytes), may_alias));
 typedef std::int64_t Whole __attribute__((vector_size(pack_bytes), may_alias));
 constexpr std::size_t lanes = pack_doubles;
 
-// entries[index mod 16] for each lane.
+// Returns entries[index mod 16] for each lane.
 template <class Vector>
 Vector look_up(const std::array<std::uint64_t, 16>& entries, Whole index) {
 #if defined(__AVX512F__)
@@ -49,7 +49,7 @@ struct Logarithm {
     Whole exponent = reinterpret_cast<Whole>(from) >> 52, index = reinterpret_cast<Whole>(from >> 48);
     Pack m = reinterpret_cast<Pack>(reinterpret_cast<Bits>(x) - (from & ~((std::uint64_t{1} << 52) - 1)));
     Pack r = m * look_up<Pack>(factors, index) - 1.0, square = r * r, fourth = square * square;
-    // The series of ln(1 + r): what is left out is below r^11/11 < 3e-18.
+    // The series of ln(1 + r). Its truncation error is below r^11/11 < 3e-18.
     Pack low = (r * (1.0 / 3) - 0.5) + square * (r * (1.0 / 5) - 1.0 / 4);
     Pack high = (r * (1.0 / 7) - 1.0 / 6) + square * (r * (1.0 / 9) - 1.0 / 8);
     Pack tail = low + fourth * (high - fourth * (1.0 / 10));
@@ -73,7 +73,7 @@ struct Logarithm {
 inline Pack magnitude(Pack x) { return reinterpret_cast<Pack>(reinterpret_cast<Bits>(x) << 1 >> 1); }
 inline Pack greater(Pack x, Pack y) { return x > y ? x : y; }
 
-// sqrt(s / t); 0 where s is not positive.
+// Returns sqrt(s / t), or 0 if s is not positive.
 inline Pack root_of_ratio(Pack s, Pack t) {
   s = greater(s, Pack{});
 #if defined(__AVX512F__)
@@ -93,7 +93,7 @@ inline Pack root_of_ratio(Pack s, Pack t) {
 #endif
 }
 
-// Each lane a stream of its own that gives every n-th number u of the generator, n the same for all, as 2u − 1.
+// Each lane is a stream of its own with every n-th number u of the generator, as 2u − 1; n is the same for all lanes.
 class Streams {
  public:
   // a^n mod 2^46
@@ -125,7 +125,7 @@ class Streams {
   Bits state_{}, factor_;
 };
 
-// Puts the lanes of x and y inside the unit circle at `to_x` and `to_y`, side by side; how many.
+// Stores the lanes of x and y inside the unit circle at `to_x` and `to_y`, without gaps. Returns their number.
 inline std::size_t keep_inside(Pack x, Pack y, double* to_x, double* to_y) {
 #if defined(__AVX512F__)
   __mmask8 inside = _mm512_cmp_pd_mask(x * x + y * y, _mm512_set1_pd(1.0), _CMP_LE_OQ);

@@ -1,4 +1,4 @@
-// EP by threads that share memory: each takes its share of the batches.
+// EP on threads that share memory: each thread computes its share of the batches.
 #include "ep.h"
 #include "kernel.h"
 

@@ -1,4 +1,4 @@
-// FT by threads that share memory: they share out planes of z, and planes of y, in turn.
+// FT on threads that share memory: they divide the planes of z, and then the planes of y.
 #include "kernel.h"
 #include "proof.h"
 
@@ -29,7 +29,7 @@ struct FT {
         phases(problem.phases, {"tables", "start", "lines", "planes"}) {
     sums.reserve(kind.steps());
   }
-  // NPB's untimed start: everything up to the transformed initial state.
+  // NPB's untimed start: computes the transformed initial state.
   void prepare(Worker w, std::size_t) {
     begin(w);
     lines(w, [&](std::size_t y, std::size_t x) { cube.forward_lines(y, x, work(w)); });
@@ -79,7 +79,7 @@ struct FT {
     return proof.verification(sums, parts[0]);
   }
   double* work(Worker w) const { return works[w.index].data(); }
-  // Up to the initial state, transformed along x and y.
+  // Computes the initial state and transforms it along x and y.
   void begin(Worker w) {
     if (w.index == 0) cube.start(data.data()), phases.end_phase(0);
     team.barrier().wait();

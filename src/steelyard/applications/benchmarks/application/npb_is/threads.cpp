@@ -1,4 +1,4 @@
-// IS by threads that share memory: each counts its share of the keys, then makes the ranks of its share of the values.
+// IS on threads that share memory: each thread counts its share of the keys, then ranks its share of the values.
 #include <array>
 
 #include "counting.h"
@@ -15,7 +15,7 @@ struct IS {
   MemoryPolicy policy;
   std::size_t keys_number, range;
   Buffer<Key> keys;
-  Buffer<std::uint32_t> ranks;         // of each value: how many keys are less
+  Buffer<std::uint32_t> ranks;         // of each value: the number of smaller keys
   std::vector<Buffer<Count>> buffers;  // each thread's own counts of all values
   std::vector<Count*> tables;
   std::array<Key, edited> originals;
@@ -46,7 +46,7 @@ struct IS {
     });
     std::copy_n(keys.data(), edited, originals.begin());
   }
-  // The keys as they were generated, then one ranking.
+  // Generates the keys, then ranks them once.
   void prepare(Worker w, std::size_t) {
     if (w.index == 0) {
       std::copy(originals.begin(), originals.end(), keys.data());
@@ -63,8 +63,8 @@ struct IS {
       phases.end_phase(2);
     }
   }
-  // Bytes: in each iteration all keys are read. Counts and ranks stay in the caches up to class B; what random
-  // increments move beyond them is not counted.
+  // Returns the moved bytes: each iteration reads all keys. Counts and ranks stay in the caches up to class B. Random
+  // increments beyond the caches are not counted.
   Work work() const {
     double ranked_keys = static_cast<double>(iterations * keys_number);
     return {{"operations", ranked_keys}, {"bytes", sizeof(Key) * ranked_keys}};
@@ -74,7 +74,7 @@ struct IS {
     if (kind.scale > 1 && !ranked.tests.empty()) ranked.expected = counted_anew();
     return ranked.verification(kind).check();
   }
-  // A key in the middle becomes the least: the ranks of all below it rise by one.
+  // Makes a key in the middle the smallest one: the ranks of all keys below it rise by one.
   void corrupt() {
     std::copy(originals.begin(), originals.end(), keys.data());
     keys[keys_number / 2] = keys[keys_number / 2] == 0 ? 1 : 0;
@@ -83,19 +83,19 @@ struct IS {
   std::string details() const { return details_of(problem, ranked.verification(kind), phases).str(); }
 
  private:
-  static constexpr std::size_t grain = 64;  // the keys that are edited are the first worker's
+  static constexpr std::size_t grain = 64;  // the keys that change belong to the first worker
 
   static std::size_t require_memory(const Problem& problem, const IsClass& kind, const Team& team) {
     if (team.size() > kind.keys() / grain)
       throw CaseError(join({"threads='", team.size(), "' are too many for class ", kind.letter, ": at most ",
                             kind.keys() / grain, " threads can have keys"}));
-    // Keys and, for the check, sorted keys; ranks; every thread's counts.
+    // Bytes of the keys, of the sorted keys for the check, of the ranks, and of every thread's counts.
     problem.require(2 * kind.keys() * sizeof(Key) + kind.range() * (sizeof(std::uint32_t) + team.size()));
     return kind.keys();
   }
   std::pair<std::size_t, std::size_t> own_keys(Worker w) const { return w.part(keys_number, grain); }
 
-  // On all threads; the test keys as they were before.
+  // Ranks on all threads. Returns the test keys as they were before.
   TestKeys rank(Worker w, std::size_t iteration) {
     if (w.index == 0) edit_keys(kind, keys.data(), iteration);
     TestKeys tests;
@@ -121,7 +121,7 @@ struct IS {
     team.barrier().wait();
     return tests;
   }
-  // Where a value has more keys than a byte counts.
+  // For a value with more keys than a byte can count.
   void rank_crowded(std::size_t first, std::size_t last) {
     for (Count* table : tables) std::fill(table + first, table + last, 0);
     std::fill(ranks.data() + first, ranks.data() + last, 0);
@@ -143,7 +143,7 @@ struct IS {
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += parts[t][i];
     return sums;
   }
-  // NPB's full verification: every key put at its rank, and the next one of its value behind it.
+  // NPB's full verification: puts every key at its rank, and the next key of the same value behind it.
   void sort() {
     Buffer<Key> sorted(keys_number, policy, team);
     std::vector<double> orderly(team.size()), sums(team.size());

@@ -14,7 +14,7 @@ constexpr std::string_view known_classes = "SWABCD";
 
 struct Class {
   char letter;
-  int n;             // grid points in each direction, boundary included
+  int n;             // grid points in each direction, with the boundary
   double time_step;  // dt
   int steps;         // itmax
   std::array<double, 5> residual, error;
@@ -75,7 +75,7 @@ inline constexpr std::array<Class, 6> classes{{
      0.8334101392503e+02},
 }};
 
-// The class, or a cube of about so many times its inner points.
+// Returns the class, or a cube with about `scale` times its inner points.
 inline Class class_of(const Problem& problem) {
   for (Class c : classes) {
     if (c.letter != problem.letter) continue;
@@ -87,7 +87,7 @@ inline Class class_of(const Problem& problem) {
   throw CaseError(join({"class='", problem.letter, "' has no published values"}));
 }
 
-// NPB's own count of a whole timed region.
+// Returns NPB's own count of operations in a whole timed region.
 inline double counted_operations(const Class& c) {
   double n = c.n;
   return c.steps * (1984.77 * n * n * n - 10923.3 * n * n + 27770.9 * n - 144010);

@@ -8,20 +8,20 @@ namespace steelyard::npb::lu {
 using State = std::array<double, 5>;  // density, momentum in x, y, z, energy; all without unit
 
 constexpr double c1 = 1.4, c2 = 0.4, c5 = 1.4, c34 = 0.1 * 1.0, c15 = c1 * c5, c1345 = c34 * c15;
-constexpr double omega = 1.2;                                // of the relaxation
-constexpr std::array<double, 3> diffusion{0.75, 0.75, 1.0};  // of second differences, by direction
-constexpr double fourth = 0.25;                              // of fourth differences
+constexpr double omega = 1.2;                                // relaxation factor
+constexpr std::array<double, 3> diffusion{0.75, 0.75, 1.0};  // coefficients of second differences, by direction
+constexpr double fourth = 0.25;                              // coefficient of fourth differences
 
-// The prescribed solution is a polynomial in each coordinate alone, so that a grid needs three tables only.
+// The prescribed solution is a sum of polynomials in one coordinate each, so a grid needs only three tables.
 class Solution {
  public:
   explicit Solution(int n) : n_(n), along_(3) {
     for (std::size_t direction = 0; direction < 3; ++direction)
       for (int i = 0; i < n; ++i) along_[direction].push_back(term(direction, coordinate(i)));
   }
-  // At the grid point (i, j, k), counted from 0.
+  // Returns the solution at the grid point (i, j, k), counted from 0.
   State at(int i, int j, int k) const { return sum(along(0, i), along(1, j), along(2, k)); }
-  // The initial value of an inner point: transfinite interpolation between the faces.
+  // Returns the initial value of an inner point: transfinite interpolation between the faces.
   State initial(int i, int j, int k) const {
     State out;
     State x0 = at(0, j, k), x1 = at(n_ - 1, j, k), y0 = at(i, 0, k), y1 = at(i, n_ - 1, k), z0 = at(i, j, 0),

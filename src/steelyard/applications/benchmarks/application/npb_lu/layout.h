@@ -17,7 +17,7 @@ namespace steelyard::npb::lu {
 
 constexpr int lanes = static_cast<int>(pack_doubles);
 
-// One vector of points: five components of each.
+// One vector of points, with five components each.
 struct Five {
   Pack c[5];
 };
@@ -41,7 +41,7 @@ inline Pack down(Pack low, Pack high) {
   return down_of<n>(low, high, std::make_integer_sequence<int, lanes>{});
 }
 
-// The inner points of one direction in pieces; empty where one would be narrower than the two that a neighbour needs.
+// Divides the inner points of one direction into pieces; empty if a piece would have less than two points.
 inline std::vector<int> borders(int points, int pieces, int grain) {
   std::vector<int> out;
   int grains = (points + grain - 1) / grain;
@@ -52,7 +52,7 @@ inline std::vector<int> borders(int points, int pieces, int grain) {
 }
 
 struct Decomposition {
-  int columns = 0, rows = 0;  // of blocks; 0: there is none
+  int columns = 0, rows = 0;  // numbers of blocks; 0: no decomposition exists
   std::vector<int> x, y;      // borders of the blocks, in inner points
 
   // Chooses the cheapest of all layouts with `blocks` blocks.
@@ -72,7 +72,7 @@ struct Decomposition {
   int groups() const { return rows > 1 ? 1 : (strips_of(y) + fitting(x) - 1) / fitting(x); }
   explicit operator bool() const { return columns > 0; }
 
-  // The counts up to `most` that have a decomposition, as words.
+  // Returns the counts up to `most` that have a decomposition, as words.
   static std::string usable(int n, int most) {
     std::string list;
     for (int blocks = 1; blocks <= most; ++blocks)
@@ -116,12 +116,12 @@ struct Decomposition {
 // One block of the grid. Its inner points are i = 1..nx, j = 1..ny, k = 1..nz; two more on each side in x and y, one in
 // z, are neighbours' points or the boundary.
 struct Layout {
-  int n, column, row;             // points a side of the whole grid; place among the blocks
+  int n, column, row;             // points along a side of the whole grid; position among the blocks
   bool west, east, south, north;  // whether there is a neighbour
-  int first_x, first_y;           // of the inner points, in the whole grid, counted from 0
+  int first_x, first_y;           // first inner point in the whole grid, counted from 0
   int nx, ny, nz, strips;
   int vectors;  // of a strip: s = -1..nx + lanes + 1
-  int groups;   // of strips, one after the other in the forward sweep
+  int groups;   // groups of strips, which follow each other in the forward sweep
 
   Layout(const Decomposition& d, int points, int block)
       : n(points),
@@ -139,19 +139,19 @@ struct Layout {
     groups = d.groups();
   }
 
-  // The first strip of a group; that of `groups` is the end.
+  // Returns the first strip of a group; for `groups`, the end.
   int group(int g) const { return strips * g / groups; }
 
-  int last() const { return nx + lanes - 1; }         // the last vector of a strip with inner points; the first is 1
+  int last() const { return nx + lanes - 1; }         // last vector of a strip with inner points (the first is 1)
   int last_lane() const { return (ny - 1) % lanes; }  // the lane of the row ny
   std::ptrdiff_t strip() const { return vectors; }
   std::ptrdiff_t plane() const { return std::ptrdiff_t{vectors} * (strips + 2); }
-  // Vectors of an array over the block, with a margin of junk that may be read beside the first and the last.
+  // Returns the vectors of an array over the block, with an unused margin that may be read at both ends.
   static constexpr std::ptrdiff_t margin = lanes;
   std::size_t size() const { return static_cast<std::size_t>(plane() * n + 2 * margin); }
-  // Vector s of strip b (-1..strips) of plane k (0..nz + 1).
+  // Returns the index of vector s of strip b (-1..strips) in plane k (0..nz + 1).
   std::ptrdiff_t at(int k, int b, int s) const { return margin + plane() * k + strip() * (b + 1) + s + 1; }
-  // The vector and the lane of a point.
+  // Returns the vector and the lane of a point.
   std::pair<std::ptrdiff_t, int> point(int i, int j, int k) const {
     int b = (j - 1 + lanes) / lanes - 1, lane = j - 1 - b * lanes;
     return {at(k, b, i + lane), lane};

@@ -15,7 +15,7 @@ namespace {
 
 enum Tag { sweep_tag = 1, border_tag = 2 };
 
-// The messages of sweeps in one direction between two ranks, a few under way at a time.
+// The messages of the sweeps in one direction between two ranks; a few are on their way at the same time.
 class Channel {
  public:
   Channel(MPI_Comm comm, int peer, std::size_t length)
@@ -62,7 +62,7 @@ class Channel {
   std::size_t at_ = 0, posted_ = 0, end_ = 0;
 };
 
-// What one neighbour and this rank tell each other: shares in sweeps and, once a step, two layers of points.
+// The messages between a neighbour and this rank: shares in sweeps and, once per step, two layers of points.
 struct Neighbour {
   int rank;
   Channel in, out;
@@ -126,7 +126,7 @@ class RankLinks {
     const bool along_y = side == west || side == east;
     const int points = along_y ? at_.nx : at_.ny;
     for (int layer = 0; layer < 2; ++layer) {
-      // Both count from the lower layer to the upper one.
+      // Both sides count from the lower to the upper layer.
       int place = side == west || side == south ? (out ? 1 : -1) + layer : (out ? points - 1 : points + 1) + layer;
       for (int other = 1; other <= static_cast<int>(length(side)); ++other) {
         auto [vector, lane] = along_y ? at_.point(place, other, k) : at_.point(other, place, k);
@@ -175,7 +175,7 @@ struct LU {
         solver(size, layout, arrays, links, problem.phases) {
     solver.clear(solution);
   }
-  // The layout of a rank, once it is known that this host has room for those of all its ranks.
+  // Returns the layout of a rank, after the check that this host has room for all its ranks.
   Layout require_memory(int rank) const {
     std::size_t bytes = 0;
     for (int other = 0; other < ranks.size(); ++other)
@@ -184,7 +184,7 @@ struct LU {
     return Layout(decomposition, size.n, rank);
   }
 
-  // NPB's untimed start: one step, all values anew, and the first residual.
+  // NPB's untimed start: one step, then all values again, and the first residual.
   void prepare(std::size_t) {
     solver.start(solution);
     solver.first_residual();
@@ -206,7 +206,7 @@ struct LU {
     verified = verification_of(size, outcome);
     return verified.check();
   }
-  // The state is one step further then.
+  // Computes the proof of the result. Afterwards the state is one time step further.
   void prove() {
     outcome.by_points = solver.roots(links.sum(solver.squared_residuals(solution)));
     auto [left, given] = solver.squared_defects(solution);

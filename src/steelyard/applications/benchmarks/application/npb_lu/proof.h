@@ -9,7 +9,7 @@
 
 namespace steelyard::npb::lu {
 
-// A number and how fast it changes: functions of such give derivatives.
+// A number and its derivative: functions of such numbers give derivatives (automatic differentiation).
 struct Changing {
   double value = 0, slope = 0;
   Changing() = default;
@@ -27,7 +27,7 @@ struct Changing {
 template <class Number>
 using Values = std::array<Number, 5>;
 
-// The flux of a state in one direction.
+// Returns the flux of a state in one direction.
 template <class Number>
 Values<Number> flux_of(const Values<Number>& u, std::size_t direction) {
   Number velocity = u[1 + direction] / u[0],
@@ -37,7 +37,7 @@ Values<Number> flux_of(const Values<Number>& u, std::size_t direction) {
   out[1 + direction] = out[1 + direction] + pressure, out[4] = out[4] + velocity * pressure;
   return out;
 }
-// That of which differences are the viscous flux: velocities, and the energy that viscosity and heat carry.
+// Returns the quantities whose differences are the viscous flux: velocities, and the energy of viscosity and heat.
 template <class Number>
 Values<Number> viscous_of(const Values<Number>& u, std::size_t direction) {
   Number own = u[1 + direction] / u[0], squares = (u[1] * u[1] + u[2] * u[2] + u[3] * u[3]) / (u[0] * u[0]);
@@ -46,10 +46,10 @@ Values<Number> viscous_of(const Values<Number>& u, std::size_t direction) {
   out[4] = c34 * (0.5 * (1 - c15) * squares + own * own / 6 + c15 * u[4] / u[0]);
   return out;
 }
-// K at an inner point of a grid of n points a side, counted from 0. `state(i, j, k)`: of any point up to two away.
+// Returns K at an inner point, counted from 0, of a grid with n points per side. `state(i, j, k)` is up to two away.
 template <class At>
 State applied(int n, const std::array<int, 3>& point, const At& state) {
-  const double inverse = n - 1.0;  // of the distance of two points
+  const double inverse = n - 1.0;  // 1 over the distance of two points
   State out{};
   for (std::size_t direction = 0; direction < 3; ++direction) {
     auto beside = [&](int distance) {
@@ -87,7 +87,7 @@ State applied(int n, const std::array<int, 3>& point, const At& state) {
 // the derivatives of K at a point, and of its neighbours below and above.
 class StepProof {
  public:
-  // `now(i, j, k)`: the state of a point of the block, counted as its layout does.
+  // `now(i, j, k)`: the state of a point of the block, in the numbering of its layout.
   template <class Now>
   StepProof(const Layout& at, double time_step, const Now& now)
       : at_(at), time_step_(time_step), inverse_(at.n - 1.0), before_(5ul * width() * height()) {
@@ -107,7 +107,7 @@ class StepProof {
     std::array<double, 2> out{};
     for (int j = 1; j <= at_.ny; ++j)
       for (int i = 1; i <= at_.nx; ++i) {
-        // What lies across a corner of the block is not known here.
+        // This block does not know the points across its corners.
         if ((i == 1 && j == at_.ny && at_.west && at_.north) || (i == at_.nx && j == 1 && at_.east && at_.south))
           continue;
         State left = own(i, j, k, halfway(i, j, k)), neighbours = below(i, j, k),
@@ -149,7 +149,7 @@ class StepProof {
                (side * flux[m].slope / 2 - (viscous[m].slope + diffusion[direction] * x[m]) * inverse_);
     return out;
   }
-  // D applied to `x`.
+  // Returns D applied to `x`.
   State own(int i, int j, int k, const State& x) const {
     State out = x;
     for (std::size_t direction = 0; direction < 3; ++direction) {
@@ -164,7 +164,7 @@ class StepProof {
     for (std::size_t m = 0; m < 5; ++m) out[m] = {before_[place(i, j, k)][m], slope[m]};
     return out;
   }
-  // y, as w gives it; 0 at the boundary.
+  // Returns y, which follows from w; 0 at the boundary.
   State halfway(int i, int j, int k) const {
     State out{};
     if (!inner(i, j)) return out;
@@ -177,7 +177,7 @@ class StepProof {
     for (std::size_t m = 0; m < 5; ++m) out[m] += change_[place(i, j, k)][m];
     return out;
   }
-  // L y.
+  // Returns L y.
   State below(int i, int j, int k) const {
     State out{};
     for (std::size_t direction = 0; direction < 3; ++direction) {
@@ -187,7 +187,7 @@ class StepProof {
     }
     return out;
   }
-  // D x = given, by elimination; D's diagonal is the greatest of each column.
+  // Solves D x = given by elimination; the diagonal element of D is the greatest of each column.
   State solved(int i, int j, int k, State given) const {
     std::array<State, 5> columns;
     for (std::size_t m = 0; m < 5; ++m) {
