@@ -24,7 +24,7 @@ DRAIN = 5.0  # seconds that an agent that ends waits for the receipts of its las
 FAILURE = 10.0  # seconds of a failure that one gap tells of: what an agent that is killed leaves unrecorded
 # Seconds until a device that fails is tried again: the first pause is a second, each is twice the last.
 LONGEST_PAUSE = 60.0
-MOST_GAPS = 100  # in a batch, so that with their reasons they fit; the others follow
+MOST_GAPS = 100  # gaps in a batch, so that they fit with their reasons; the other gaps follow
 
 
 class Clock:
@@ -151,7 +151,7 @@ class Agent:
             if not 0 <= wall - failure.since < FAILURE * 1e9:
                 self._record(self._devices[number], failure)
         now = self._clock.monotonic()
-        if now + self._period - self._since > AGE:  # by the next moment it would have waited too long
+        if now + self._period - self._since > AGE:  # the batch would wait too long until the next moment
             self._flush()
         self._outlet.pump(now)
 

@@ -46,7 +46,7 @@ class _End:
         self.connected = False
         self.connections = 0
         self.window = RECEIVE_MAXIMUM  # messages that the broker takes before it has acknowledged the first
-        self.subscribed = False  # by the broker's own answer, on this connection
+        self.subscribed = False  # whether the broker has confirmed the subscription on this connection
         self.trouble = ""  # why there is no connection, as a sentence
         self._broker = broker
         self._client = make_client(broker, name)
@@ -62,7 +62,7 @@ class _End:
         end = time.monotonic() + QUIT
         while self.connected and self._client.want_write() and time.monotonic() < end:
             time.sleep(0.01)
-        self.connected = False  # so that a message does not wait for room any more
+        self.connected = False  # messages then no longer wait for room
         self._client.disconnect()
         self._client.loop_stop()
 
@@ -211,7 +211,7 @@ class Subscriber(_End):
         while self._waiting.qsize() >= MOST_WAITING and self.connected:
             with contextlib.suppress(IndexError, queue.Empty):
                 if self._waiting.queue[0].connection != self.connections:
-                    self._waiting.get_nowait()  # it came again on this connection
+                    self._waiting.get_nowait()  # the message came again on this connection
                     continue
             time.sleep(FULL)  # the broker exceeds the agreed number of messages (Mosquitto's max_inflight_messages 0)
         # No largest size is agreed with the broker: Mosquitto would lose one in-flight place for ever for each larger message.

@@ -13,8 +13,8 @@ from steelyard.statistics.samples.distribution_functions import stdtrit
 
 REACH = 60.0  # seconds that the clocks may differ by at most: those of machines without time service drift apart so far in weeks
 SHARE = 3  # and a third of the time that both traces tell of: the rest must still overlap
-PARTS = 8  # of the changes, each looked at alone: chance does not put most of them at one place
-AGREE = 6  # of them, for the offset to be believed
+PARTS = 8  # parts of the changes, which are examined separately: chance rarely puts most of them at one place
+AGREE = 6  # parts that must agree on the offset
 CHOICE = 10  # places at each side that can be distinguished, at least: among few, parts agree by chance
 RIVAL = 0.8  # of the greatest correlation: where another place has as much, the load repeats itself, and either may be meant
 SCALES = (

@@ -53,7 +53,7 @@ class _Message:
 
     received: Received
     node: str
-    batches: Sequence[Batch]  # none of a description
+    batches: Sequence[Batch]  # empty for a description
     parts: deque[Batch | Description]
     left: int = 0  # parts that are neither stored nor refused
     refused: bool = False
@@ -72,8 +72,8 @@ class Collector:
     def __init__(self, inbox: Inbox, store: Store, topics: Topics, clock: Clock | None = None) -> None:
         self._inbox, self._store, self._topics = inbox, store, topics
         self._clock = clock or Clock()
-        self._waiting: dict[str, deque[_Message]] = {}  # by node; the next turn has the first one
-        self._order: list[_Message] = []  # not acknowledged yet
+        self._waiting: dict[str, deque[_Message]] = {}  # waiting messages by node; the first node has the next turn
+        self._order: list[_Message] = []  # messages that are not acknowledged yet
         self.counts: Counter[str] = Counter()
         self.trouble = self.note = ""
 

@@ -24,14 +24,14 @@ VERSION = 1
 # Bytes of a message. A collector holds at most RECEIVE_MAXIMUM of them (64 MiB), and the one that is arriving.
 LARGEST = 512 * 1024
 RECEIVE_MAXIMUM = 128
-MOST_SENSORS = 1000  # of an agent and of a message; their names fit into one
+MOST_SENSORS = 1000  # sensors of an agent and of a message; their names fit into one
 LONGEST = 366 * 86400.0  # seconds between two values of a sensor, and that one value covers
 LONGEST_NAME = 128  # bytes, in UTF-8
 LATEST = 1 << 62  # ns since 1970 (in the year 2116): readings and gaps are before it
 _START = struct.Struct("<B3xII4xQ16s")
 _CHECKSUM = struct.Struct("<I")
 READING_BYTES = 8 + 8 + 2
-MOST_READINGS = (LARGEST - 4096) // READING_BYTES  # of one sensor: its batch with its name fits into a message
+MOST_READINGS = (LARGEST - 4096) // READING_BYTES  # readings of one sensor: its batch with its name fits into a message
 
 Reason = Literal["size", "topic", "version", "checksum", "form", "limit", "value"]
 REASONS: dict[Reason, str] = {
@@ -111,7 +111,7 @@ def encode(batch: Batch) -> bytes:
     """Returns the bytes of a batch without its node, which is part of the topic. Refused if it exceeds the limits."""
     _check(batch)
     head = msgspec.json.encode(_Head(batch.sensors, batch.gaps))
-    head = head.ljust(-(-len(head) // 8) * 8)  # so that the columns behind it are aligned
+    head = head.ljust(-(-len(head) // 8) * 8)  # aligns the columns that follow
     start = _START.pack(VERSION, len(head), len(batch.at), batch.sequence, batch.writer.bytes)
     columns = (
         batch.at.astype("<i8", copy=False).tobytes(),

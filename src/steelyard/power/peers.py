@@ -17,7 +17,7 @@ from steelyard.statistics.difference.peers import LEAST_PEERS, LEVEL, slow_ranks
 from steelyard.statistics.samples.interval import median_intervals
 
 SLICE = 0.1  # relative: a slice of time is so long that its energy is known as well as that
-MOST_SLICES = 100  # of all the time
+MOST_SLICES = 100  # slices of the whole time
 CONFIDENCE = 0.95
 LEAST_CHANCE = 1e-6  # less is no better known
 

@@ -18,7 +18,7 @@ NAMES = {"1s": 1, "1min": 60, "1h": 3600}  # seconds of a stretch
 LEVELS = tuple(NAMES.values())
 SECOND = 1_000_000_000  # ns
 HOUR = 3600 * SECOND  # ns
-COLUMNS = ("at", "count", "least", "mean", "greatest", "joules", "known")  # of a rollup, beside `number`
+COLUMNS = ("at", "count", "least", "mean", "greatest", "joules", "known")  # columns of a rollup, besides `number`
 MARGIN = 600 * SECOND  # ns: how far a reading counts beyond its own moment; slower sensors are known in part only
 
 
@@ -115,7 +115,7 @@ def _summarise(place: Moments, value: Values, stretches: int) -> tuple[Moments, 
     count = np.bincount(place, minlength=stretches).astype(np.int64)
     mean, least, greatest = (np.full(stretches, np.nan) for _ in range(3))
     if len(place):
-        begins = np.flatnonzero(np.diff(place, prepend=-1))  # of each stretch its first reading: they are in order
+        begins = np.flatnonzero(np.diff(place, prepend=-1))  # first reading of each interval: the readings are in order
         filled = place[begins]
         mean[filled] = np.add.reduceat(value, begins) / count[filled]
         least[filled] = np.minimum.reduceat(value, begins)

@@ -106,7 +106,7 @@ class Sender:
             return _report_lost([batch], f"the buffer cannot be written: {error.strerror}")
         lost = []
         for payload in dropped:
-            with contextlib.suppress(message.Refused):  # of an earlier version
+            with contextlib.suppress(message.Refused):  # the message is from an earlier version
                 lost.append(message.decode(self._node, payload))
         return _report_lost(lost, "buffer full")
 

@@ -30,7 +30,7 @@ from steelyard.system.user_cache import cache, expect_executable, expect_unshare
 
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"
-_LINK_EFFORT, _HEADER_EFFORT = 4_000.0, 50_000.0  # as Object.effort
+_LINK_EFFORT, _HEADER_EFFORT = 4_000.0, 50_000.0  # in the unit of Object.effort
 _PATIENCE = 3.0  # seconds that Ninja may take to end its compilers
 _LONGEST = 200  # letters of a lock's words
 _MANY = 6  # programs of a group, from which on compiling their header once saves more than it takes
@@ -228,7 +228,7 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        umask=_read_umask() | 0o022,  # what others can write to is not executed
+        umask=_read_umask() | 0o022,  # a file that others can write to is never executed
     ) as ninja:
         assert ninja.stdout
         try:

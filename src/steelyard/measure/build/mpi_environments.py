@@ -30,7 +30,7 @@ _UNREACHABLE = re.compile(
     r"CERTIFICATE_VERIFY_FAILED|Failed to fetch|dns error|error sending request"
 )
 _VERSIONS = re.compile(r"from versions: ([^()\n]*)\)")
-_ODD = re.compile(r"[^\w/.+@=,-]")  # what the wrappers, shell scripts and lists of flags, do not quote
+_ODD = re.compile(r"[^\w/.+@=,-]")  # characters that the wrappers (shell scripts and lists of flags) do not quote
 # Settings of a user's own for pip that would lead the package past its environment.
 _ASTRAY = re.compile(r"PIP_(TARGET|PREFIX|ROOT)|PYTHON\w*")
 
@@ -68,7 +68,7 @@ def install(name: str, show: Callable[[str], None], wheels: Path | None = None) 
         folder = user_cache.inside("mpi") / name
         if folder in mpi_environments():
             return Installed(folder, _find_mpi(folder), False)
-        shutil.rmtree(folder, ignore_errors=True)  # what a killed command has left
+        shutil.rmtree(folder, ignore_errors=True)  # remove the rest of a command that was killed
         try:
             _make(folder, wanted, wheels, show)
             installed = Installed(folder, _find_mpi(folder), True)

@@ -17,7 +17,7 @@ class Progress:
     done: int
     total: int
     seconds_left: float | None  # None: unknown
-    waiting: str = ""  # for whom: another process that builds in the same cache
+    waiting: str = ""  # the other process that builds in the same cache
 
 
 Show = Callable[[Progress], None]

@@ -49,7 +49,7 @@ def resolve(text: str, machine: Machine, named: bool = False) -> Toolchain:
         if name in (tool.name, tool.path, Path(tool.path).name, _toolchain(tool, "").name)
         or (wanted in FAMILIES and tool.name.startswith(name))
     ]
-    if meant:  # of a family the first that is new enough, since an old one may stand before it
+    if meant:  # the first compiler of the family that is new enough: an old one may stand before it
         return _require_new_enough(next((t for t in meant if not _is_too_old(_toolchain(t, ""))), meant[0]), flags)
     if not machine.compilers and (wanted in FAMILIES or not named):
         how = suggest_package("compiler") or "g++ 11 or later, or clang++ 14 or later"

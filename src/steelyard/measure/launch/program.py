@@ -97,7 +97,7 @@ class Program:
     def close(self) -> None:
         self._selector.close()
         if self._ranks and self._process.stdin:
-            with contextlib.suppress(OSError, ValueError):  # not every launcher passes on the end of the input
+            with contextlib.suppress(OSError, ValueError):  # some launchers do not pass on the end of the input
                 self._process.stdin.write(b"end\n")
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):

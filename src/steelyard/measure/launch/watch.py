@@ -19,7 +19,7 @@ from steelyard.system import keeper, signals
 from steelyard.system.starts import start_program
 
 PHASES = "STEELYARD_PHASES"  # the environment's name for where the command marks its phases
-MOST_MARKS, LONGEST_MARK = 100_000, 1 << 16  # what comes beyond is left out; bytes of a line
+MOST_MARKS, LONGEST_MARK = 100_000, 1 << 16  # greatest number of marks, and of bytes in a line; the rest is left out
 LAST = 1.0  # seconds in which what a command has left can still mark phases
 
 

@@ -8,7 +8,7 @@ from steelyard.measure.machine.files import KernelFiles, natural
 
 # Version 1 writes "no limit" as the largest count of whole pages; no machine has an exbibyte of memory.
 _UNLIMITED = 1 << 60
-_STOPPED = {"throttled_usec": 1e-6, "throttled_time": 1e-9}  # in cpu.stat of version 2 and 1
+_STOPPED = {"throttled_usec": 1e-6, "throttled_time": 1e-9}  # in cpu.stat of versions 2 and 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class Allowance:
     cpu_quota: float | None = None
     cpu_quota_path: str = ""
     cpus: tuple[int, ...] | None = None
-    nodes: tuple[int, ...] | None = None  # of memory
+    nodes: tuple[int, ...] | None = None  # memory nodes
     memory_limit: int | None = None
     memory_limit_path: str = ""
     memory_left: int | None = None  # bytes below the limit, counting file cache that the kernel would give back
@@ -103,7 +103,7 @@ def _read_recorded_mounts(files: KernelFiles) -> list[_Mount]:
 def _folders(files: KernelFiles, mounts: list[_Mount]) -> Iterator[tuple[bool, str, str]]:
     """(version 2?, controller, folder) of this process's groups, each followed by its parents."""
     groups = files.text("/proc/self/cgroup")
-    cpuset = files.text("/proc/self/cpuset")  # the same of one controller; before 2.6.24 there is nothing else
+    cpuset = files.text("/proc/self/cpuset")  # versions before 2.6.24 have only this file
     for line in (groups or (f"0:cpuset:{cpuset}\n0::{cpuset}" if cpuset else "")).splitlines():
         fields = line.split(":", 2)
         if len(fields) != 3:

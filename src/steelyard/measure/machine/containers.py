@@ -6,7 +6,7 @@ from steelyard.measure.machine.files import KernelFiles
 from steelyard.model import Setting
 from steelyard.model.proofs import WSL
 
-_APPTAINER = "/.singularity.d"  # in each of its containers, which may share all namespaces but that of mounts
+_APPTAINER = "/.singularity.d"  # exists in each of its containers, which may share all other namespaces
 # What other programs leave in the roots of their containers. A virtual machine made of such a root has the file, too.
 _MARKS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman"}
 _NAME = "/run/systemd/container"  # systemd(1): the name of the program, for a system in a container

@@ -66,7 +66,7 @@ def read_machine(root: Path, system_file: Path | None, whole: bool) -> Machine:
         cpus=cpus,
         core_kinds=read_core_kinds(
             files, topology.online
-        ),  # of all that are online: a kind has the same name in all runs
+        ),  # names follow from all online processors, so that a kind has the same name in all runs
         cpu_quota=allowance.cpu_quota,
         memory=memory,
         memory_available=available,

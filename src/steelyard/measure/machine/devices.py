@@ -30,7 +30,7 @@ ANSWER_SECONDS = 20  # a driver that has not answered by then hangs
 ALL, NAME, TYPE, MEMORY, SHARES_MEMORY = 0xFFFFFFFF, 0x102B, 0x1000, 0x101F, 0x1035
 KINDS = {2: "CPU", 4: "GPU", 8: "accelerator"}
 VENDOR, NVIDIA = 0x1001, 0x10DE
-BUS, SLOT, DOMAIN = 0x4008, 0x4009, 0x400A  # of NVIDIA's devices
+BUS, SLOT, DOMAIN = 0x4008, 0x4009, 0x400A  # attributes of NVIDIA's devices
 # A driver: the variable that names its library, that library, and files of the kernel without which it has no device.
 DRIVERS = {
     "cuda": ("STEELYARD_CUDA", r"libcuda\.so\.1", "nvidiactl", "nvhost-gpu", "dxg"),

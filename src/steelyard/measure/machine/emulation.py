@@ -12,7 +12,7 @@ EMULATION = "emulation"  # the name of the setting
 _KERNEL = "/proc/sys/kernel/arch"  # since Linux 6.1; emulators of single programs leave it as it is, unlike uname
 # Kinds of processors by names of architectures. 32-bit programs of the same kind are not emulated.
 _KINDS = re.compile("x86|arm|ppc|s390|riscv|mips|sparc|loong|ia64|alpha|parisc")
-_INVENTED = ("VirtualApple", "TCG")  # in the vendor or name of processors that Rosetta and QEMU invent
+_INVENTED = ("VirtualApple", "TCG")  # appear in the vendor or the name of processors that Rosetta and QEMU emulate
 
 
 def read_emulation(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:

@@ -18,7 +18,7 @@ _KINDS = {
 _OPTANE = 7  # "Memory Technology" of a module that is no DRAM although its type says DDR4
 _MIB = 1 << 20
 
-FOR_ROOT, NONE = "for root only", "none"  # of the setting, where no module is known
+FOR_ROOT, NONE = "for root only", "none"  # values of the setting if no module is known
 
 _Structure = tuple[int, bytes, list[str]]  # type, formatted part, strings
 

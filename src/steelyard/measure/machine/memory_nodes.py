@@ -126,7 +126,7 @@ class _Evidence:
     faster: bool  # than the memory beside processors
     slower: bool
     added: bool  # while the system ran, as memory that can be taken away: it is in no zone for the kernel's own data
-    ordinary: bool  # it is in such a zone
+    ordinary: bool  # the node has a zone for ordinary memory
     far: bool  # whether it is far from all processors
 
 

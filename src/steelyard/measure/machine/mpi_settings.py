@@ -14,9 +14,9 @@ from steelyard.model.mpi_settings import ENVIRONMENT
 from steelyard.model.plain import visible
 from steelyard.system import files
 
-_LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")  # with Open MPI, a comment at its end is a part of the value
-_OPTION = re.compile(r"-g?env\s+([A-Za-z_]\w*)[\s=]+(\S+)")  # of mpiexec: a variable for all ranks, or for some
-_SECTION = re.compile(r"\s*\[")  # of UCX: what follows applies to some processors only
+_LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")  # Open MPI takes a comment at the end of a line as part of the value
+_OPTION = re.compile(r"-g?env\s+([A-Za-z_]\w*)[\s=]+(\S+)")  # option of mpiexec: a variable for all ranks, or for some
+_SECTION = re.compile(r"\s*\[")  # section of UCX: its lines apply to some processors only
 
 
 def read_mpi_settings(tools: Iterable[Tool], environment: Mapping[str, str]) -> tuple[Setting, ...]:

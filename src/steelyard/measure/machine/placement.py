@@ -53,7 +53,7 @@ def _alternate_nodes(cores: list[Core]) -> list[Core]:
         nodes.setdefault((core.socket, core.node), []).append(core)
     position = {
         key: [other for other in sorted(nodes) if other[0] == key[0]].index(key) for key in nodes
-    }  # of the node in its socket
+    }  # index of the node in its socket
     order = sorted(nodes, key=lambda key: (position[key], key))
     longest = max(map(len, nodes.values()), default=0)
     return [nodes[key][turn] for turn in range(longest) for key in order if turn < len(nodes[key])]

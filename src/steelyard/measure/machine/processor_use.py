@@ -55,7 +55,7 @@ def _process(stat: Path) -> Process | None:
         shown = "".join(letter if letter.isprintable() else "?" for letter in name)
         return Process(shown, int(words[1]), int(words[11]) + int(words[12]), int(words[36]) if words[36:] else None)
     except (OSError, ValueError, IndexError):
-        return None  # it has ended
+        return None  # the process has ended
 
 
 def add_processor_use(
@@ -76,7 +76,7 @@ def add_processor_use(
         elif used > 0 and (process.cpu is None or process.cpu in counted):
             programs.setdefault(process.name, {})[pid] = used
     busy, stolen = (sum(after.processors[c][i] - before.processors[c][i] for c in counted) for i in (0, 1))
-    second = (after.at - before.at) * os.sysconf("SC_CLK_TCK")  # in ticks
+    second = (after.at - before.at) * os.sysconf("SC_CLK_TCK")  # a second in ticks
     others = min(len(counted) * second, max(0, busy - ours))
     name, pids = max(programs.items(), key=lambda item: sum(item[1].values()), default=("", {}))
     most = min(sum(pids.values()), others)

@@ -164,7 +164,7 @@ def architecture_of(cpuinfo: Mapping[str, str]) -> str:
         return f"armv{cpuinfo['CPU architecture']}l"
     flags = cpuinfo.get("flags", "").split()
     if "lm" not in flags and ("pae" in flags or "pse" in flags):
-        return "i686"  # without long mode
+        return "i686"  # a processor without long mode
     fitting = (name for key, pattern, name in _ARCHITECTURES if key in cpuinfo and re.search(pattern, cpuinfo[key]))
     return next(fitting, "unknown")
 
@@ -175,7 +175,7 @@ def _intel(model: int, name: str, flags: set[str]) -> tuple[int | None, int | No
         return 8, 2
     if model in _INTEL_SERVER_512 and wide:
         if model == 0x55 and "Xeon(R) D" in name:
-            return None, None  # one pipe or two, by model number: not in the table
+            return None, None  # the number of pipes (one or two) depends on the model number, which is not in the table
         one = any(part in name for part in _ONE_PIPE_NAMES) and not any(part in name for part in _TWO_PIPES_AFTER_ALL)
         return (8, 1) if model == 0x55 and one else (8, 2)
     if model in _INTEL_CLIENT_512 and wide:

@@ -54,7 +54,7 @@ class Job:
     transport: Transport = "default"
     cpus: tuple[int, ...] = ()
     extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them (--launcher-option)
-    environment: Mapping[str, str] = field(default_factory=dict)  # what the ranks must find in theirs
+    environment: Mapping[str, str] = field(default_factory=dict)  # variables that the ranks need in their environment
     folder: Path | None = None
 
 
@@ -117,10 +117,10 @@ class Flavour:
     package: str = ""  # the Python package that brings wrapper, headers and mpiexec, as a requirement; "": none
     shmem: bool = False  # whether it may bring OpenSHMEM along
     # Advice, parts of a sentence; "": nothing is known.
-    eager: str = ""  # what moves the size up to which it sends at once
-    shared_memory: str = ""  # what must hold for shared memory to be used
-    waiting: str = ""  # what makes its ranks give the processor away while they wait
-    verbose: str = ""  # what makes it tell which transport it takes
+    eager: str = ""  # the setting for the size up to which messages are sent at once
+    shared_memory: str = ""  # the condition for the use of shared memory
+    waiting: str = ""  # the setting with which waiting ranks yield the processor
+    verbose: str = ""  # the setting with which the MPI reports its transport
 
 
 @lru_cache

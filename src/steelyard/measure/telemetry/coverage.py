@@ -90,7 +90,7 @@ def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverag
     if board == "host":  # which contains these
         by_scope |= {"module": [], "rest": []}
     if 0 < len(_sockets(by_scope.get("memory", []))) < len(_sockets(by_scope.get("processors", []))):
-        by_scope["memory"] = []  # it is that of some sockets
+        by_scope["memory"] = []  # the memory belongs to some sockets only
     dies = _sockets(s for s in every if _scope(s) == "processors")
     scope = (
         *_list_boards(board, by_scope.get(board, []), machine, dies),

@@ -19,7 +19,7 @@ FROZEN = 10  # usual steps without a change, before an energy counter counts as 
 STEPS = 50  # updates of a counter over which a greatest power is taken: its step is then 2 % of it
 PRINTED = 6  # digits behind the decimal point that a step may have
 COUNTED = 2.0**40  # steps: larger numbers are not exact enough
-COARSE = 1e-4  # of a step: allowed deviation of a value from a multiple
+COARSE = 1e-4  # share of a step: allowed deviation of a value from a multiple
 DISTINCT = 6  # differences of values that prove a common step
 SURE = 2.0  # standard deviations: 95 %
 FAR_OUT = np.errstate(
@@ -135,7 +135,7 @@ def _integrate_counter(sensor: Sensor, origin: int, at: Values, count: Values) -
     joules = np.where(sound, steps, mean * lengths)
     low = np.where(sound, steps, np.minimum(np.maximum(steps, 0) * ~fell, least * lengths))
     high = np.where(sound, steps, np.maximum(most * lengths, joules))
-    lag = sensor.update / 2  # what is read was counted up to `update` before
+    lag = sensor.update / 2  # a reading may be up to `update` old
     return Course(
         sensor=sensor, origin=origin, at=at - lag, joules=_sum_steps(joules), low=low, high=high,
         gap=np.where(sound, 0.0, lengths), scatter=np.zeros(len(steps)),

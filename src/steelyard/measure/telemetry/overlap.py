@@ -24,19 +24,19 @@ BLOCKS = 200  # greatest number of blocks of time into which a course is divided
 RUNS, RUN = 20, 1000  # groups of neighbouring knots that are kept of a long course
 HOLE = 1.5  # times its usual length: a block across a hole is none
 ENOUGH = 24  # blocks, that are not given up for longer ones
-FINE = 1e-3  # of the power: from there on two devices of the same kind are told apart
-ROUGH = 0.02  # of the power: what is known no better agrees with much
-APART = 0.01  # of the power, by which two separate devices differ
-MISSED = 0.05  # of the power, by which a sum misses what it is not
-AGREE = 0.95  # of the blocks
+FINE = 1e-3  # share of the power: a finer step distinguishes two devices of the same kind
+ROUGH = 0.02  # share of the power: a value that is not known better agrees with many others
+APART = 0.01  # share of the power by which two separate devices differ
+MISSED = 0.05  # share of the power by which a wrong sum differs
+AGREE = 0.95  # share of the blocks
 NEAR = 0.1  # of what two numbered devices may differ by: the same counter differs by less in most blocks
-CONSTANT = 1e-6  # of the power: rounding of sums
+CONSTANT = 1e-6  # share of the power: rounding errors of sums
 TURNS = 10  # different changes of the power, that two devices do not make alike by chance
-BITS = 20  # of evidence: separate devices agree so well once in a million
-CHANCE = 0.05  # of a sum that fits by chance: less is a doubt
+BITS = 20  # bits of evidence: separate devices agree this well once in a million
+CHANCE = 0.05  # chance that a sum fits by accident: a greater chance leaves a doubt
 ROUNDED = 0.375  # of a step, by which each value may be rounded; values that differ by a step do not agree
 CERTAIN = 160  # bits, for numbered devices that print few digits; of fewer than half of them nothing is said
-MOST_PARTS = 10  # of which all sums are tried
+MOST_PARTS = 10  # parts of which all sums are tried
 # Devices of one kind with a number: drivers and boards count separate ones so. A die has none: it may show its package's counter.
 _NUMBERED = re.compile(r"(?<![a-z])(gpu|card|psu?|pws|supply|cpu|package|socket|accel|node)[-_ ]?[0-9]+")
 
@@ -51,7 +51,7 @@ class _Table:
 
     courses: Sequence[Course]
     watts: NDArray[np.float64]
-    steps: Values  # of the values, W
+    steps: Values  # steps of the values, in W
     doubt: NDArray[np.float64]  # W
 
     def tolerance(self, places: Sequence[int]) -> tuple[Values, Values]:
@@ -59,7 +59,7 @@ class _Table:
         skew = self.doubt[[*places]].sum(axis=0)
         steps = self.steps[[*places]]
         if len(places) == 2 and not any(self.courses[place].sensor.resolution for place in places):
-            steps = np.full(2, steps.min())  # of few values a step looks too long
+            steps = np.full(2, steps.min())  # with few values a step looks too long
         step = ROUNDED * float(steps.sum())
         if len({self.courses[place].sensor.quantity for place in places}) > 1:
             skew = skew + sum(_scatter(self.courses[place], self.watts.shape[1]) for place in places)

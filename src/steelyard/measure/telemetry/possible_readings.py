@@ -22,7 +22,7 @@ BOUNDS: dict[Scope, tuple[float, float]] = {
 ONE_OF_SEVERAL = re.compile(r"(?:gpu|card|accel|package|socket|cpu)[-_ ]?[0-9]", re.IGNORECASE)  # draws `HUGE` at most
 ODD = 0.05  # of the readings of a power: more of different values beyond a bound are no faults of single readings
 CODES = 2  # different values: a meter may report as many instead of a reading (16 bits of ones)
-STRETCHES = 20  # of a counter
+STRETCHES = 20  # parts of a counter's readings
 
 
 def find_possible(trace: Trace, several: bool = False) -> Mask:

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.measure.telemetry.sensors import Device
 from steelyard.model.sensor import Reading, Sensor, Trace
 
-SHARE = 0.01  # of the time that reading a device may take
+SHARE = 0.01  # share of the time that reading a device may take
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from steelyard.model.scope import Parts
 from steelyard.model.sensor import Power, Scope, Sensor, Trace
 from steelyard.model.units import quantity
 
-ALIKE = 0.01  # of the time, by which two sources' may differ where they are compared
+ALIKE = 0.01  # share of the time by which the times of two sources may differ in a comparison
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def read_readings(store: "Store", parts: Iterable[Part]) -> Iterator[tuple[str, 
 
 def format_csv(name: str, trace: Trace) -> Iterator[str]:
     """Yields lines of CSV without a header."""
-    quoted = f'"{name}"' if "," in name else name  # no name holds a quote
+    quoted = f'"{name}"' if "," in name else name  # a name never contains a quote
     for at, value in zip(trace.at.tolist(), trace.value.tolist(), strict=True):
         yield f"{quoted},{at},{_format_number(value)}\n"
 

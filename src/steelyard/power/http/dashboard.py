@@ -3,7 +3,7 @@
 from typing import Any
 
 _SOURCE = {"type": "prometheus", "uid": "${source}"}
-_CHOSEN = 'system=~"$system",node=~"$node"'  # by the variables at the top
+_CHOSEN = 'system=~"$system",node=~"$node"'  # selection by the variables at the top of the dashboard
 _MEASURED = f'{{part_of="",modelled="",{_CHOSEN}}}'
 _POWER, _ENERGY = f"steelyard_power_watts{_MEASURED}", f"steelyard_energy_joules_total{_MEASURED}"
 _MODELLED = f'steelyard_power_watts{{modelled="true",{_CHOSEN}}}'

@@ -21,8 +21,8 @@ from steelyard.system import keeper, signals
 
 FILE = "readings.sqlite"
 FORMAT = 2
-APPLICATION = 0x5374796C  # of SQLite's header: "Styl"
-PAGES = 2_000  # that are given back at once
+APPLICATION = 0x5374796C  # application number in the header of SQLite: "Styl"
+PAGES = 2_000  # pages that are released at once
 WAIT = 60.0  # seconds that a writer waits for others
 LONGEST_VALUE = 64 << 20  # bytes of a text or a blob
 STEPS = 1_000_000  # steps of SQLite's machine between two looks at how many there were

@@ -30,7 +30,7 @@ def connect(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sessio
     from cassandra.query import tuple_factory
 
     user, hosts, keyspace, asked = _split_place(place)
-    logging.getLogger("cassandra").addHandler(logging.NullHandler())  # what it logs is raised, too
+    logging.getLogger("cassandra").addHandler(logging.NullHandler())  # errors that it logs are also raised
     profile = ExecutionProfile(
         load_balancing_policy=TokenAwarePolicy(RoundRobinPolicy()),
         consistency_level=ConsistencyLevel.LOCAL_QUORUM,

@@ -88,7 +88,7 @@ class Snapshot:
                 newest = found[node, sensor].at if (node, sensor) in found else start - 1
                 for at, value in self.parts(node, sensor, newest + 1, end):
                     if at[-1] <= newest:
-                        break  # so are those that follow
+                        break  # the following rows are also too old
                     place = int(np.searchsorted(at, end, "right")) - 1
                     if at[place] > newest:
                         newest = int(at[place])

@@ -231,7 +231,7 @@ def _merge_parts_of_hour(base: sqlite3.Connection, snapshot: Snapshot, node: str
         return
     found = list(snapshot.parts(node, sensor, hour * HOUR, (hour + 1) * HOUR - 1))
     if len(found) < parts:
-        return  # one is damaged: it stays for somebody to look at
+        return  # a damaged record stays, so that somebody can examine it
     at, value = (np.concatenate([part[column] for part in found]) for column in (0, 1))
     order = np.argsort(at, kind="stable")
     base.execute(f"delete {where}", (node, sensor, hour))

@@ -22,11 +22,11 @@ from steelyard.power.stores._columns import make_columns, place_readings
 from steelyard.power.stores._place import connect, explain
 
 # A partition is an hour: at ten readings a second 36,000 rows.
-ROWS = 500  # of one statement, all of one partition: Cassandra limits those of several
+ROWS = 500  # rows of one statement, all in one partition: Cassandra limits statements on several partitions
 AT_ONCE = 64  # statements under way that write
-READING = 8  # those that read: an answer may be long
+READING = 8  # reading statements at the same time: an answer may be long
 MOST_WRITTEN = 500_000  # hours that are remembered
-MOST_NAMES = 400  # of sensors in a row of a gap
+MOST_NAMES = 400  # names of sensors in a row of a gap
 TABLES = (
     "readings (node text, sensor text, hour int, moment bigint, value double, primary key ((node, sensor, hour), moment)) "
     "with compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}",
@@ -67,7 +67,7 @@ class Cassandra:
                 name: self._session.prepare(text.format_map(self._tables)) for name, text in statements.items()
             }
             for statement in self._prepared.values():
-                statement.is_idempotent = True  # so that the driver asks another server where one does not answer
+                statement.is_idempotent = True  # the driver may then ask another server if one does not answer
 
     # ------------------------------------------------------------------ writing
 
@@ -167,7 +167,7 @@ class Cassandra:
         ]
         with self._explain_errors("be read"):
             answers = self._answer_all([(self._prepared["newest"], (*place, start, end)) for place in places], AT_ONCE)
-        return {  # of two hours the later one comes last
+        return {  # the later of two hours comes last
             (node, sensor): Reading(sensor, at, value)
             for (node, sensor, _), rows in zip(places, answers, strict=True)
             for at, value in rows

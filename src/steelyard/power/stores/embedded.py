@@ -27,7 +27,7 @@ LONGEST = 2.0  # seconds that such a look takes, about: readings wait meanwhile
 BRIEF = 0.05  # seconds of a transaction after which others get their turn
 POLL = 0.12  # seconds: SQLite looks every 0.1 s whether it may write
 MOST_NOTES = 100
-MOST_NODES = 5  # that a note names
+MOST_NODES = 5  # nodes that a note names
 FORGET = "delete from batches where node = ''"
 
 
@@ -59,7 +59,7 @@ class Embedded:
         """Returns when the batches are on the disk, without those that were stored before."""
         ahead: set[str] = set()
         with self._database.writing() as base:
-            kept = (Snapshot(base, self._note).removed + 1) * HOUR  # from this moment on readings are kept
+            kept = (Snapshot(base, self._note).removed + 1) * HOUR  # readings from this moment on are kept
             for batch in batches:
                 key = _tidying.identify_batch(batch)
                 if _tidying.is_stored(base, key):

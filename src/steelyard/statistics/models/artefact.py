@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-RATIO = 1.2  # of the bandwidths; above it, reuse has changed the result
+RATIO = 1.2  # ratio of the bandwidths; above it, reuse has changed the result
 Place = Literal["core", "last", "memory"]
 
 

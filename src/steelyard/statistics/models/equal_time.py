@@ -13,11 +13,11 @@ from steelyard.statistics.samples.interval import Array, normal_quantile
 
 How = Literal["interpolated", "extrapolated", "equal", "fewer", "more"]
 Z = normal_quantile(0.95)
-STEPS = 48  # of the grid between two measured counts, and from the greatest one to the furthest
+STEPS = 48  # grid points between two measured counts, and from the greatest one to the furthest
 # Share of the difference between the smooth and the straight line through the measured times by which the smooth line may be
 # wrong: enough for Amdahl's law and the universal scalability law with counts that double (tests/core/test_equal_time.py).
 CURVED = 0.6
-LEAST_ERROR = 1e-6  # of a logarithm, for the weights of a fit
+LEAST_ERROR = 1e-6  # least error of a logarithm, for the weights of a fit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ def _blend(place: Array, grid: Array, segment: Array, share: Array) -> Array:
     weights = np.zeros((len(grid), len(place)))
     last = len(place) - 3
     for side, part in ((segment - 1, 1 - share), (segment, share)):
-        first = np.clip(side, 0, last)  # of the triple
+        first = np.clip(side, 0, last)  # first index of the three points
         for k in range(3):
             others = [first + j for j in range(3) if j != k]
             factor = np.ones(len(grid))

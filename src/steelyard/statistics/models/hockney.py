@@ -13,15 +13,15 @@ import numpy as np
 from steelyard.statistics.samples.interval import Array
 
 MOST_PIECES = 4
-LEAST_SIZES = 4  # in each of several pieces: two for the line, two that may contradict it
-PARAMETERS = 3  # of a piece: its line and where it ends
+LEAST_SIZES = 4  # in each of several pieces: two sizes for the line, two that may contradict it
+PARAMETERS = 3  # parameters of a piece: its line and its end
 # Of the criterion of J. Liu, S. Wu & J. V. Zidek 1997, Statist. Sinica 7:497, which lets fewer chance pieces through
 # than Schwarz's, since a break is sought at every size.
 WEIGHT, POWER = 0.299, 2.1
 # Relative residuals that need no explanation: half of the usual width of an interval.
 EXACT = 0.005
 JUMP = 0.05  # relative: smaller jumps do not matter, and lines are seldom more accurate
-SIGMAS = 3.0  # by which a jump exceeds the residuals of both lines
+SIGMAS = 3.0  # times by which a jump exceeds the residuals of both lines
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,11 @@ from steelyard.statistics.samples.summary import Samples
 
 LEAST = 16  # detours that are needed to find a rhythm
 LEAST_PERIODS = 10  # in the measurement: fewer lie too near to each other's overtones to see the noise between
-CHANCE = 1e-3  # of a false tone in a whole spectrum
+CHANCE = 1e-3  # chance of a false tone in a whole spectrum
 FINER = 2  # lines of the transform in one of the spectrum
 LOBE = 2  # lines of the spectrum from the top of a tone to its foot, with Hann's window
-OVERTONES = 64  # so many are traced back to their tone
-CLEAR = 0.5  # of the strength of its strongest overtone, that a tone has at least
+OVERTONES = 64  # overtones that are assigned to their tone
+CLEAR = 0.5  # least strength of a tone, as a share of that of its strongest overtone
 MOST = 5  # tones
 NEIGHBOURS = 200  # lines on either side, whose median is the level of the noise around one
 

@@ -9,7 +9,7 @@ from steelyard.statistics.results.messages import rank_seconds
 
 KERNEL = "pairs"
 OWN = {"round", "message_bytes"}  # parameters in which the records of one matrix differ
-MESSAGES = 2  # of a pair in an operation: there and back
+MESSAGES = 2  # messages of a pair in an operation: there and back
 
 
 def variants(records: Iterable[Record]) -> dict[tuple[tuple[str, Scalar], ...], tuple[Record, ...]]:

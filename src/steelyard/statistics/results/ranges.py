@@ -125,7 +125,7 @@ class _Model:
 
     cases: Sequence[int]
     exponents: Array
-    covariance: Array  # of the exponents
+    covariance: Array  # covariance of the exponents
     plain: Array
     paced: Array
     clean: Mask

@@ -17,7 +17,7 @@ VECTORS, APART, SCALAR = "vectors", "vectors, not fused", "scalar"
 VECTOR = "vector"  # the kernel of a device that has no matrix units
 DeviceKey = tuple[str, Scalar]
 FIRST = "L1"  # its lines are not read before they are written; beyond it, bytes include write-allocate
-APART_FROM = 0.9  # of the fused peak: unfused operations above this share are no separate roof
+APART_FROM = 0.9  # share of the fused peak: unfused operations above it are no separate roof
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from steelyard.model import Result
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
 
-LEAST_RANKS = 4  # of two and three ranks, ring and chaos have the same channels
-LEAST_SIZES = 3  # of fewer a variation says nothing
-CLIMBED = 0.8  # of its best throughput: before, a topology still climbs, and varies for that reason
+LEAST_RANKS = 4  # with two or three ranks, ring and chaos have the same channels
+LEAST_SIZES = 3  # with fewer sizes, a variation means nothing
+CLIMBED = 0.8  # share of the best throughput: below it, a topology still climbs and varies for that reason
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ def undisturbed(record: Record) -> tuple[float, ...]:
         return record.samples
     kept = [True] * len(record.samples)
     for place in record.aside:
-        if place < len(kept):  # of a damaged record
+        if place < len(kept):  # a damaged record may have other numbers
             kept[place] = False
     return tuple(compress(record.samples, kept))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-GRID = np.linspace(0.0, 0.99, 200)  # of the coefficient p at which `_tau_table` is computed
+GRID = np.linspace(0.0, 0.99, 200)  # values of the coefficient p for which `_tau_table` is computed
 # An estimated correlation time is too short by about 4·tau²/n. The second figure lets the noisier estimate
 # count less where samples are few. Both were tuned for 93 … 97 % coverage at n = 30, 100, 300
 # (tests/core/test_statistics.py).

@@ -13,10 +13,10 @@ from steelyard.statistics.samples.summary import Samples, Summary, summarise_all
 # With fewer, even the range of the launches' medians is not a 95 % interval: 2 · 0.5^5 > 0.05.
 LAUNCHES_FOR_RANKS = 6
 CONFIDENCE = 0.95
-SAMPLES_FOR_RANGE = 6  # the same for independent samples
+SAMPLES_FOR_RANGE = 6  # as above, for independent samples
 # Usual spread of the launches of a program, with the weight of two further launches (see `moderate_variance`).
 USUAL_SPREAD, USUAL_WEIGHT = 0.005, 2
-LONE_SPREAD = 0.01  # for a single launch, which shows no spread
+LONE_SPREAD = 0.01  # assumed spread for a single launch, which shows no spread
 # Additional standard deviation between undisturbed runs of one machine: heat and other guests change the clock of all
 # launches of a run by some percent.
 RUN_SPREAD = 0.01
@@ -38,7 +38,7 @@ class Spread:
     low: float | None
     high: float | None
     within: float | None
-    medians: tuple[float, ...]  # of the launches
+    medians: tuple[float, ...]  # medians of the launches
     effective: float
 
     @property

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from steelyard.statistics.samples.interval import Array, correlations, find_median, medians_of, quantile_of
 
 LEAST_FOR_MODES, LEAST_FOR_DRIFT = 20, 12  # fewer samples may show them by chance
-MODE_SHARE, MODE_LEAST = 0.15, 5  # of the samples, and how many, in each mode: fewer are outliers
+MODE_SHARE, MODE_LEAST = 0.15, 5  # least share and number of the samples in each mode: fewer are outliers
 MODE_DISTANCE = 0.05  # relative, between the modes' medians
 # In robust standard deviations, and the part of the distance that must lie empty between the inner tenths:
 # halves of one normal population reach 2.3 and 0.2, those of a uniform one 2.7 and 0.2; small samples scatter
 # around that.
 MODE_SEPARATION, MODE_GAP = 5.0, 0.6
 DRIFT, DRIFT_SIGMAS = 0.03, 3.29  # relative, first to last sample; p < 0.001
-BLOCKS = 60  # of which the slope is computed: pairs grow with the square
+BLOCKS = 60  # blocks for the slope: the number of pairs grows with the square
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from steelyard.statistics.samples.stopping import GROWTH, is_narrow_enough
 Process = Literal["normal", "lognormal", "heavy", "ar0.3", "ar0.5", "ar0.7"]
 PROCESSES: tuple[Process, ...] = get_args(Process)
 
-MEDIAN = 1.0  # of every process, in seconds
+MEDIAN = 1.0  # true median of every process, in seconds
 LEAST = 5  # samples, as `model.Sampling` has it
 SPREAD = 0.02  # relative standard deviation of the normal process: that of a good measurement
 

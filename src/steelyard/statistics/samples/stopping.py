@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.statistics.samples.interval import CAUTION, CORRECTION, GRID
 
-NORMAL_QUANTILE = 1.959963984540054  # of the standard normal distribution at 0.975: an interval of 95 %
+NORMAL_QUANTILE = 1.959963984540054  # quantile 0.975 of the standard normal distribution, for an interval of 95 %
 # If a series stays on one side of its true median with a greater probability than this, it has no interval.
 LEVEL = 0.05
 COEFFICIENTS = len(GRID)

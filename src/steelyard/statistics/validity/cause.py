@@ -11,8 +11,8 @@ from steelyard.model.units import percent
 from steelyard.model.words import plural
 from steelyard.statistics.validity.measures import MEASURES
 
-SOME_LOAD = 0.05  # of the processors: idle machines have less
-SOME_STEAL = 0.02  # of the time of ready threads
+SOME_LOAD = 0.05  # share of the processors: idle machines have less
+SOME_STEAL = 0.02  # share of the time of ready threads
 EXPLAINED = 1 / 3  # share of the slow readings that a load must be able to explain, to be the cause
 # A busy thread slows at most its own hardware thread and a sibling, which a guest may not know. One core takes up to an eighth
 # of the bandwidth that all cores reach.

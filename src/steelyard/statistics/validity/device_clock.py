@@ -42,7 +42,7 @@ class Readings:
         try:
             at, clock, reasons = (numbers(given[name]) for name in ("at", "clock", "reasons"))
             most, limit = numbers([given.get("most"), given.get("power_limit")])
-        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):  # of another program, or null
+        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):  # details of another program, or null
             return None
         if at.ndim != 1 or not at.shape == clock.shape == reasons.shape or (np.diff(at) < 0).any():
             return None

@@ -25,12 +25,12 @@ from steelyard.statistics.validity.observations import (
 )
 from steelyard.statistics.validity.quotas import HIT, MOSTLY, throttled
 
-SOME = 0.02  # of the samples: more than a lone event
+SOME = 0.02  # share of the samples: more than a single event
 # Shares of the time of an average processor that the case had, and of the machine's: more can change the figure by some
 # percent. If the waiting time of each thread is known, other processes add only their effect on the caches.
 STEAL, INTERRUPTS, OTHER, OTHER_BESIDE_WAITS, MACHINE = 0.02, 0.05, 0.03, 0.10, 0.05
-MOST = 0.10  # of the time of one processor: the other threads wait for the one on it
-FAULT_SECONDS = 5e-7  # of one minor page fault of 4 KiB, cleared: 0.25 … 1 µs on current processors
+MOST = 0.10  # share of the time of one processor: the other threads wait for its thread
+FAULT_SECONDS = 5e-7  # duration of a minor page fault of 4 KiB with clearing: 0.25 … 1 µs on current processors
 
 Rule = Callable[[Measured], Observation | None]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a sentence on the pace needs no NumPy
 
     from steelyard.statistics.samples.interval import Array
 
-RARE = 0.01  # of the undisturbed readings of one machine: so many lie beyond the scatter
+RARE = 0.01  # share of the undisturbed readings of one machine that lie beyond the scatter
 # Losses relative to the machine's plateau. The rate of issued additions is read within 2 %. Another thread on the core slows
 # other work by a fifth to a half, even if it leaves nearly all additions to us. The clock follows heat and load. The memory's
 # stream scatters by 15 % if nobody else reads, and loses 30 to 37 % to one other reader; its chase scatters by 5 %.

@@ -27,7 +27,7 @@ from steelyard.statistics.validity.observations import Measured, numbers
 Mask = NDArray[np.bool_]
 
 HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
-STRAY = 0.05  # of the readings of a case: fewer beyond the bound may be wrong, and cannot move its median
+STRAY = 0.05  # share of a case's readings: if fewer lie beyond the bound, they may be wrong and cannot move its median
 LISTED = 2 << 20  # bytes of an array from which the harness lists its pages (native/buffers.cpp)
 LEAST_KEPT = 6  # undisturbed samples that are needed, or all: fewer give no interval
 
@@ -199,7 +199,7 @@ def _find_worst(readings: Sequence[float | None], measure: Measure) -> float | N
     worst_of = min if measure.higher else max
     try:
         return worst_of(readings, default=None)  # type: ignore[type-var]
-    except TypeError:  # none was taken beside some of the samples
+    except TypeError:  # some of the samples have no reading
         return worst_of((x for x in readings if x is not None), default=None)
 
 

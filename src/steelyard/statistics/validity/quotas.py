@@ -8,8 +8,8 @@ from steelyard.model.units import grouped
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.validity.observations import Measured, Observation, list_numbers, numbers, state_share
 
-HIT = 0.01  # of the time of the processors: half of the width that is usually asked of the interval
-MOSTLY = 0.75  # of all ranks' waiting: then one rank or host is named for it
+HIT = 0.01  # share of the processor time: half of the usual width of an interval
+MOSTLY = 0.75  # share of the waiting time of all ranks: if one rank or host has more, it is named
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _count_stop(case: Measured, host: str, seconds: float) -> Stop:
     pinned = {cpu for of, cpu in zip(hosts, ranks.cpus or (), strict=False) if of == host and cpu >= 0}
     named = case.surroundings.core_clock.before or case.surroundings.cpus or ranks.hosts
     ready = max(case.threads, len(hosts)) * len(mine) / len(hosts) if named else case.processors
-    if own is not None and case.elapsed:  # of a program whose threads are unknown: it ran, or was stopped
+    if own is not None and case.elapsed:  # a program with an unknown number of threads either ran or was stopped
         ready = (own + seconds) / case.elapsed
     of_hosts = case.processors * len({*mine}) / len({*hosts})
     processors = len(pinned) or max(1.0, min(of_hosts, ready))

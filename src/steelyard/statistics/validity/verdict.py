@@ -22,7 +22,7 @@ from steelyard.statistics.validity.observations import Measured, times
 # figure is still right within half of the interval that is usually asked, and repeating would not help: it
 # stays CLEAN, and says so. Beyond 1 % the clock was measured, not the kernel.
 CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
-SAME_TIME = 0.02  # of a sample: by so much the host may say more than the device's own clock
+SAME_TIME = 0.02  # share of a sample by which the host's time may exceed that of the device's own clock
 # In the sentences of earlier versions on time that was added over processors, but judged as if it were that of one.
 OF_ONE_PROCESSOR = ("of the time of the case (", "cores of the machine busy", "page faults (about")
 OF_PACE = {measure.cause for measure in MEASURES.values()}

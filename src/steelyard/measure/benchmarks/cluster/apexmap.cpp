@@ -1,12 +1,12 @@
-// APEX-MAP over an array that is spread over all ranks: blocks of others are fetched one-sided, or asked for and
-// answered.
+// APEX-MAP over an array that is spread over all ranks: each rank reads blocks of other ranks with one-sided
+// communication, or sends requests and gets answers.
 #include <optional>
 
 #include "spread.h"
 
 using namespace steelyard;
 
-// Gets from windows; the owners take no part.
+// Reads from windows; the owners of the blocks take no part.
 class OneSided {
  public:
   OneSided(Params& p, Ranks& ranks, const Spread& of) : all_(ranks.world()), of_(of) {
@@ -29,7 +29,7 @@ class OneSided {
 
   double* data() const { return reinterpret_cast<double*>(window_->data()); }
   const double* here() const { return here_->data(); }
-  // Asks for the blocks of others; they are in `here` in their order, when `arrive` has returned.
+  // Requests the blocks of other ranks. After `arrive` they are in `here`, in the same order.
   std::size_t ask(const Block* blocks) {
     std::size_t fetched = 0;
     int n = static_cast<int>(of_.L);
@@ -42,7 +42,7 @@ class OneSided {
     return fetched;
   }
   void arrive() { MPI_Win_flush_all(window_->get()); }
-  // In MPI until all have finished: some MPIs answer only there.
+  // All ranks stay in MPI until all have finished, because some MPIs answer only there.
   void finish() { all_.barrier(); }
   std::vector<Block> order(const Block* blocks) const {
     std::vector<Block> others;
@@ -58,7 +58,7 @@ class OneSided {
   std::vector<MPI_Aint> shifts_;
 };
 
-// Each rank sends every other a list of the blocks that it wants, and answers the lists of others while it waits.
+// Each rank sends the other ranks lists of the blocks that it wants, and answers their lists while it waits.
 class TwoSided {
  public:
   TwoSided(Params& p, Ranks& ranks, const Spread& of)
@@ -108,7 +108,7 @@ class TwoSided {
       return done != 0;
     });
   }
-  // Serves until all ranks have what they want.
+  // Answers lists until all ranks have their blocks.
   void finish() {
     MPI_Request all;
     MPI_Ibarrier(group_->comm(), &all);
@@ -129,7 +129,7 @@ class TwoSided {
   }
 
  private:
-  static constexpr int slots = 4;  // lists that can be answered at a time
+  static constexpr int slots = 4;  // lists that can be answered at the same time
   static constexpr int asking = 1, answering = 2;
 
   // The numbers of the blocks of others side by side, by owner: `first_[owner]` is where an owner's begin.
@@ -145,7 +145,7 @@ class TwoSided {
     MPI_Irecv(lists_[slot].data(), static_cast<int>(of_.count), MPI_UINT32_T, MPI_ANY_SOURCE, asking, group_->comm(),
               &open_[slot]);
   }
-  // Every slot has one request open: a list that it waits for, or its answer on the way.
+  // Every slot has one open request: it waits for a list, or sends the answer.
   void serve() {
     int slot, done;
     MPI_Status status;
@@ -174,7 +174,7 @@ class TwoSided {
   bool listens_[slots];
 };
 
-// One operation is one buffer of indices: 1024 blocks, or fewer where they are long.
+// One operation is one buffer of indices: 1024 blocks, or fewer if they are long.
 template <class Way>
 struct ApexMap : Spread {
   Way way;
@@ -195,7 +195,7 @@ struct ApexMap : Spread {
     way.finish();
     judge(sum, read_places, operations);
   }
-  // Once more, and every word of it compared.
+  // Reads the blocks once more, and compares every word.
   Check check() {
     if (runs == 0) return verdict(false);
     std::size_t fetched = way.ask(blocks.data());
@@ -213,7 +213,7 @@ struct ApexMap : Spread {
     for (std::size_t i = 0; right && i < words.size(); ++i) right = words[i] == value(place(order[i / L]) + i % L);
     return verdict(right);
   }
-  void corrupt() { corrupt_ = true; }  // when the words have come
+  void corrupt() { corrupt_ = true; }  // takes effect when the words have arrived
 
  private:
   bool corrupt_ = false;

@@ -21,18 +21,18 @@ struct Integral {
       throw CaseError(join({"parameter intervals='", intervals, "' must be at least 100 for each of the ", ranks,
                             " ranks, and at most 2^40"}));
   }
-  // The first of a rank's part of `amount` pieces. A part ends where that of the next rank begins.
+  // Returns the first of a rank's pieces; `amount` is the total. A part ends where that of the next rank begins.
   std::size_t first_of(std::size_t of_rank, std::size_t amount) const {
     return amount / ranks * of_rank + std::min(of_rank, amount % ranks);
   }
   // The left end of each interval; the trapezoidal rule's halves at the ends are put right in `compare`.
   double over(std::size_t first, std::size_t last) const { return h * Logarithm::sum(coefficients, h, first, last); }
-  // Work of all ranks together.
+  // Returns the work of all ranks together.
   Work work() const { return {{"flops", Logarithm::operations.all() * static_cast<double>(intervals)}, {"bytes", 0}}; }
 
   struct Error {
     double relative, allowed;
-    // Relative to the allowed error; at least 2 if it is not a number.
+    // Returns the error relative to the allowed error; at least 2 if the result is NaN.
     double share() const { return relative <= allowed ? relative / allowed : std::max(2.0, relative / allowed); }
   };
   Error compare(double result, std::size_t first, std::size_t last) const {
@@ -65,14 +65,14 @@ struct Independent : Integral {
       clobber();
     }
   }
-  void corrupt() { result *= without_one(last - first); }  // as if one pass had been left out
+  void corrupt() { result *= without_one(last - first); }  // as if one pass were missing
   Check check() const { return done ? verdict(compare(result, first, last)) : Check{false, "nothing was computed"}; }
 };
 
 // A parallel task: rank 0 sends each rank the beginnings of its strips, and collects the integral of each strip.
 struct Task : Integral {
   static constexpr std::size_t most_strips = 1 << 24;  // 128 MiB in each direction
-  static constexpr std::size_t most_kept = 4096;       // operations whose times are kept: the latest
+  static constexpr std::size_t most_kept = 4096;       // latest operations whose times are kept
 
   std::size_t strip, strips;
   std::vector<double> begins, mine, integrals, all_begins, collected;
@@ -125,7 +125,7 @@ struct Task : Integral {
     }
     return verdict(worst);
   }
-  // As if one pass of the last strip had been left out.
+  // Changes the result as if one pass of the last strip were missing.
   void corrupt() {
     if (rank == 0) collected[place_of(strips - 1)] *= without_one(intervals - (strips - 1) * strip);
   }
@@ -154,7 +154,7 @@ struct Task : Integral {
                  shifts_back.data(), MPI_DOUBLE, 0, group_.comm(), &request);
     complete(1, &request);
   }
-  // Where the integral of a strip lies in `collected`: the seconds of each earlier rank lie before it.
+  // Index of a strip's integral in `collected`, behind the seconds of each earlier rank.
   std::size_t place_of(std::size_t s) const {
     std::size_t more = strips % ranks, fewer = strips / ranks;
     return s + (s < more * (fewer + 1) ? s / (fewer + 1) : more + (s - more * (fewer + 1)) / fewer);

@@ -1,4 +1,4 @@
-// An array that is spread over all ranks, and blocks of it that each rank draws by APEX-MAP's law of locality.
+// An array that is spread over all ranks. Each rank draws blocks of it by APEX-MAP's law of locality.
 #pragma once
 #include "../memory/locality.h"
 #include "../network/windows.h"
@@ -8,19 +8,19 @@ namespace steelyard {
 
 constexpr double factor = 0.1;  // c of the definition: W += c · data[x + k]
 
-// A block of L words: the rank that has it, and its number there.
+// A block of L words: the rank that holds it, and its number on this rank.
 struct Block {
   std::uint32_t owner, number;
 };
 
-// Several accumulators: one addition after the other would take longer than a network does.
+// Uses several accumulators: dependent additions would take longer than the network.
 inline double sum_of(const double* p, std::size_t words) {
   constexpr std::size_t chains = 4;
   Pack sums[chains] = {};
   std::size_t i = 0;
   for (; i + chains * pack_doubles <= words; i += chains * pack_doubles)
     for (std::size_t k = 0; k < chains; ++k) {
-      Pack next;  // a block may begin anywhere
+      Pack next;  // a block may begin at any word
       std::memcpy(&next, p + i + k * pack_doubles, sizeof next);
       sums[k] += next;
     }
@@ -31,11 +31,11 @@ inline double sum_of(const double* p, std::size_t words) {
   return sum;
 }
 
-// The part of the array that a rank has, the blocks that it reads in an operation, and what their sum must be.
+// The rank's part of the array, the blocks that it reads in an operation, and the right sum.
 struct Spread {
-  static constexpr std::size_t most_words = 1 << 18;     // of an operation: 2 MiB come at a time
-  static constexpr std::size_t test_blocks = 1024;       // of an operation, as APEX-MAP's buffer of indices
-  static constexpr std::size_t most_prepared = 1 << 20;  // blocks: 8 MiB; longer samples use them again
+  static constexpr std::size_t most_words = 1 << 18;     // of an operation: at most 2 MiB arrive at the same time
+  static constexpr std::size_t test_blocks = 1024;       // of an operation, like APEX-MAP's buffer of indices
+  static constexpr std::size_t most_prepared = 1 << 20;  // blocks: 8 MiB; longer samples repeat them
   static constexpr double allowed_deviation = 5;         // standard deviations: by chance once in 1.7 million checks
 
   std::size_t M, L, ranks, count;
@@ -43,8 +43,8 @@ struct Spread {
   PowerLaw law{1, 0};
   Random random{0};
   std::vector<Block> blocks;
-  std::vector<double> places;         // of each operation: the sum of all the places that it reads, exact below 2^53
-  std::size_t drawn = 0, remote = 0;  // blocks drawn since the beginning, and those of other ranks among them
+  std::vector<double> places;         // by operation: the sum of all indices that it reads, exact below 2^53
+  std::size_t drawn = 0, remote = 0;  // blocks drawn so far, and those that other ranks hold
   double worst = 0;                   // greatest error of a sum, divided by the error that rounding may cause
   std::size_t runs = 0;
 
@@ -58,7 +58,7 @@ struct Spread {
       throw CaseError(join({"parameter L='", L, "' must divide elements='", M,
                             "' into at least 2 blocks, and all ranks together may have at most 2^32 blocks"}));
     if (!(law.alpha > 0 && law.alpha <= 1)) throw CaseError("parameter alpha must be above 0 and at most 1");
-    law.blocks = ranks * (M / L) - 1;  // the definition's: the last block is never read
+    law.blocks = ranks * (M / L) - 1;  // as in the definition: the last block is never read
     count = std::clamp<std::size_t>(most_words / L, 1, test_blocks);
     random.state = 1 + rank;
   }
@@ -69,7 +69,7 @@ struct Spread {
     for (std::size_t i = 0; i < M; ++i) mine[i] = value(rank * M + i);
   }
 
-  // Fresh blocks for so many operations: the rank's own part is the origin of the power law.
+  // Draws new blocks for the operations. The law begins at the rank's own part.
   void draw(std::size_t operations) {
     std::size_t prepared = std::clamp<std::size_t>(operations, 1, std::max<std::size_t>(1, most_prepared / count));
     double words = static_cast<double>(L), inside = words * (words - 1) / 2;
@@ -88,7 +88,7 @@ struct Spread {
   double expected_remote() const { return 1 - law.probability_up_to(static_cast<double>(M / L) - 1); }
   double remote_share() const { return drawn ? static_cast<double>(remote) / static_cast<double>(drawn) : unknown; }
 
-  // The closed form: data[i] = 0.1·i/G, times c. Rounding errors of n additions grow like a random walk.
+  // The exact result of data[i] = 0.1·i/G, times c. Rounding errors of n additions grow like a random walk.
   void judge(double sum, double read_places, std::size_t operations) {
     if (operations == 0) return;
     double expected = factor * 0.1 / static_cast<double>(M * ranks) * read_places;

@@ -1,10 +1,10 @@
-// Eight small computations with exact counts of their operations, as a compiler makes them from plain scalar loops.
+// Eight small calculations with exact counts of their operations, compiled from plain scalar loops.
 #include "integrals.h"
 #include "kernel.h"
 
 using namespace steelyard;
 
-// A thread's own computation: what it computes from, and what came out last.
+// The calculation of one thread: its input, and its last result.
 struct alignas(128) Own {
   Coefficients coefficients;
   double result = unknown;
@@ -46,7 +46,7 @@ struct Integral {
     return {worst <= allowed,
             join({"the result misses the theory of ", intervals, " intervals by ", worst, ", allowed ", allowed})};
   }
-  // As if one pass had been left out.
+  // Changes the result as if one pass were missing.
   void corrupt() { own.back().result *= 1 - 1 / number(intervals); }
   std::string details() const {
     double result = own[0].result;

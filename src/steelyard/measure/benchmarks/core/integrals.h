@@ -1,5 +1,5 @@
 // Eight small computations whose floating-point operations can be counted: a series for π, and seven integrals by the
-// trapezoidal rule. Written from their mathematical definitions; the counts of a pass stand beside each loop.
+// trapezoidal rule. They follow the mathematical definitions; the operations of a pass are counted beside each loop.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace steelyard {
 
-// The computation of one pass of a loop.
+// The calculation of one pass of a loop.
 struct Operations {
   int add, sub, mul, div;
   constexpr double all() const { return add + sub + mul + div; }
 };
 
-// Read from memory by every loop: a compiler that knows a constant may turn a subtraction into an addition, or leave an
-// operation out. `sine` and `cosine` belong to powers of x²; module 3 subtracts two of them.
+// Every loop reads the constants from memory: a compiler that knows them may turn a subtraction into an addition, or
+// leave an operation out. `sine` and `cosine` belong to powers of x²; module 3 subtracts two of them.
 struct Coefficients {
   double d1 = 0.03999999946405, d2 = 0.96e-3, d3 = 0.1233153e-5, e2 = 0.48e-3, e3 = 0.411051e-6;
   double sine[7] = {1,
@@ -31,7 +31,7 @@ struct Coefficients {
   double positive3 = 0.198412715551283e-3, positive5 = 0.2507059876207e-7, minus_one = -1;
 };
 
-// Six multiplications and six additions each; the sine's factor x is a seventh multiplication.
+// A pass has six multiplications and six additions. The factor x of the sine is a seventh multiplication.
 inline double polynomial(const double (&c)[7], double w) {
   return (((((c[6] * w + c[5]) * w + c[4]) * w + c[3]) * w + c[2]) * w + c[1]) * w + 1.0;
 }
@@ -164,7 +164,7 @@ struct SineCosineSquared {  // module 8
   static double slopes() { return -1.625; }
 };
 
-// Module 2: π/4 = 1 − 1/3 + 1/5 − …, with what each addition rounds away kept beside the sum.
+// Module 2: π/4 = 1 − 1/3 + 1/5 − …. A second sum has the rounding errors of the additions.
 struct Series {
   static constexpr Operations operations{3, 2, 1, 1};
   struct Sum {
@@ -183,11 +183,11 @@ struct Series {
   }
 };
 
-// A computation with `intervals` − 1 passes of its loop; what it must give; and by how much it may miss that.
+// A calculation whose loop has `intervals` − 1 passes, its right result, and the allowed error.
 template <class M>
 struct Module {
   static constexpr Operations operations = M::operations;
-  // The ends of the trapezoidal rule count half; only the points between them are timed as passes.
+  // The trapezoidal rule counts the ends half; only the points between them are timed as passes.
   static double compute(const Coefficients& c, std::size_t intervals) {
     double h = M::end / number(intervals), inner = M::sum(c, h, 1, intervals);
     double ends = M::sum(c, h, 0, 1) + M::sum(c, h, intervals, intervals + 1);

@@ -1,4 +1,4 @@
-// 31 loops in ten groups over vectors of any length, each as the compiler makes it and kept scalar.
+// 31 loops in ten groups over vectors of any length. Each is compiled normally, and once more kept scalar.
 #include "pass.h"
 
 using namespace steelyard;
@@ -6,7 +6,7 @@ using namespace steelyard::loops;
 
 namespace {
 
-// Each: y[i] of the scalars a and b and of x1[i], x2[i] …
+// Each expression computes y[i] from the scalars a and b and from x1[i], x2[i] …
 struct Broadcast : Words<0, 0, 0, 1> {
   static auto at(auto a, auto...) { return a; }
 };
@@ -49,7 +49,7 @@ struct TwoProductsAndAdded : Words<5, 4, 5, 1> {
 struct SquareRoot : Words<1, 1, 1, 1> {
   static auto at(auto, auto, auto x, auto...) { return std::sqrt(x); }
 };
-struct Exponential : Words<1, 0, 1, 1> {  // results are counted, not flops: libraries differ in those
+struct Exponential : Words<1, 0, 1, 1> {  // counts results and not flops, in which libraries differ
   static auto at(auto, auto, auto x, auto...) { return std::exp(x); }
 };
 // A polynomial by Horner's rule; coefficients ±1, ∓1/2, ±1/3 …

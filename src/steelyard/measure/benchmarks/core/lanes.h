@@ -1,4 +1,4 @@
-// Scalars and vectors of 128 to 512 bits whose arithmetic a compiler can neither widen, nor split, nor leave out.
+// Scalars and vectors of 128 to 512 bits. A compiler cannot widen, split or remove their arithmetic.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -15,15 +15,15 @@ constexpr bool has_fma = true;
 constexpr bool has_fma = false;
 #endif
 
-// Registers for chains, beside those of two constants: 32 in all with AVX-512VL and on Arm, otherwise 16. The most
-// that a processor needs is its latency times its pipes: 5 × 2 on Haswell, 4 × 4 on Neoverse V2.
+// Registers for chains, besides two for constants: 32 in all with AVX-512VL and on Arm, otherwise 16. A processor needs
+// as many chains as its latency times its pipes: at most 5 × 2 on Haswell, 4 × 4 on Neoverse V2.
 #if defined(__AVX512VL__) || defined(__aarch64__)
 constexpr std::size_t chains = 24;
 #else
 constexpr std::size_t chains = 12;
 #endif
 
-// `bits` 0: a scalar.
+// `bits` 0 means a scalar.
 template <class T, std::size_t bits>
 struct LanesOf {
   typedef T type __attribute__((vector_size(bits / 8)));
@@ -35,7 +35,7 @@ struct LanesOf<T, 0> {
 template <class T, std::size_t bits>
 using Lanes = typename LanesOf<T, bits>::type;
 
-// Nothing is known of `x` from here on, which stays in its register: chains of scalars do not become vectors.
+// Hides the value of `x` from the compiler and keeps it in its register, so that chains of scalars stay scalar.
 template <class V>
 void veil(V& x) {
 #if defined(__x86_64__)
@@ -47,7 +47,7 @@ void veil(V& x) {
 #endif
 }
 
-// One fused multiply-add whose result goes into the register that it comes from, as the instruction set has it:
+// One fused multiply-add whose result replaces an operand, as in the instruction set:
 // x·a + b on x86, x + a·b on Arm.
 template <class T>
 T fused_scalar(T x, T a, T b) {
@@ -84,7 +84,7 @@ void fuse(V& x, const V& a, const V& b) {
   veil(x);
 }
 #else
-// Left to the compiler to fuse: where it does not, the check fails, since one rounding is not two.
+// The compiler fuses these operations. If it does not, the check fails, because one rounding differs from two.
 template <class T, class V>
 void fuse(V& x, const V& a, const V& b) {
   x = x * a + b;

@@ -16,7 +16,7 @@ struct Elementwise : E {
                              const double* __restrict r, const double* __restrict s, const double* __restrict t,
                              double a, double b, std::size_t n, std::size_t stride) {
     const std::size_t k = Unit ? 1 : stride;
-    constexpr std::size_t inputs = E::inputs;  // what an expression does not use is not read
+    constexpr std::size_t inputs = E::inputs;  // inputs that an expression does not use are not read
     for (std::size_t i = 0; i < n; ++i)
       y[i * k] =
           alone<Vectors>(E::at(a, b, inputs > 0 ? p[i * k] : 0.0, inputs > 1 ? q[i * k] : 0.0,
@@ -63,7 +63,7 @@ struct Moved : Words<1, 0, 1, 1> {
   }
 };
 
-// The type that a reduction adds at once: a vector, or one double.
+// The type of one addition in a reduction: a vector, or one double.
 template <bool Vectors>
 struct Lanes {
   typedef Pack Type;
@@ -148,7 +148,7 @@ struct Recurrence : Words<order + 1, 2 * order, order + 1, 1> {
     loop<Vectors>(o.y, o.x[0], o.x[1], o.x[2], o.a, o.b, o.n);
     return 0;
   }
-  // What lies 1024 elements back has shrunk below 2^−60: coefficients are together below 0.875.
+  // The effect of an element 1024 places back is below 2^−60: the sum of the coefficients is below 0.875.
   static Long expected(const Operands& o, std::size_t, std::size_t i, std::size_t) {
     constexpr std::size_t memory = 1024;
     std::size_t first = i > memory ? i - memory : 0;
@@ -186,7 +186,7 @@ struct Difference : Words<1, order == 2 ? 3 : 6, 1, 1> {
   }
 };
 
-// y[i] = y[i] + a·x[i]: it grows with each pass, and so tells how many there were.
+// y[i] = y[i] + a·x[i]. The result grows with each pass, so it shows the number of passes.
 struct Axpy : Words<1, 2, 2, 1> {
   static constexpr bool in_place = true;
   template <bool Vectors>
@@ -206,7 +206,7 @@ struct Axpy : Words<1, 2, 2, 1> {
 // (y, z) ← (c·y + s·z, c·z − s·y): as y + z·i times c − s·i, whose power tells where so many passes lead.
 struct Rotation : Words<0, 6, 2, 2> {
   static constexpr bool in_place = true;
-  static constexpr double a = 0.7648421872844885, b = 0.644217687237691;  // cos 0.7, sin 0.7
+  static constexpr double a = 0.7648421872844885, b = 0.644217687237691;  // cos 0.7 and sin 0.7
   template <bool Vectors>
   STEELYARD_INSIDE void loop(double* __restrict y, double* __restrict z, double c, double s, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// A loop as a kernel: one operation is one pass over its vectors, called anew each time.
+// A loop as a kernel: one operation is one call of the loop, which makes one pass over its vectors.
 #pragma once
 #include <limits>
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace steelyard::loops {
 
-// A call that stays one: short vectors cost what calling a routine with them costs.
+// Prevents inlining: with short vectors, the cost of the call is part of the cost.
 template <class L, bool Vectors>
 [[gnu::noinline]] STEELYARD_NO_MEMCPY double called(const Operands& o) {
   return L::template pass<Vectors>(o);
 }
 
-// A loop by its name, so that one kernel serves all of them: the harness is compiled once and not 31 times.
+// Selects a loop by its name, so that one kernel serves all loops, and the harness is compiled once and not 31 times.
 struct Loop {
   const char* name;
   std::size_t inputs, outputs, usual_stride;
@@ -38,9 +38,9 @@ struct Pass {
   const Loop& loop;
   MemoryPolicy policy;
   Operands o{};
-  std::size_t length, passes = 0;  // of the buffers; made so far
+  std::size_t length, passes = 0;  // length of the buffers; passes made so far
   std::vector<Buffer<double>> read, written;
-  std::vector<Buffer<std::uint32_t>> index;  // one, or none
+  std::vector<Buffer<std::uint32_t>> index;  // one index vector, or none
   double (*pass)(const Operands&);
   double result = std::numeric_limits<double>::quiet_NaN();
 
@@ -86,11 +86,11 @@ struct Pass {
     if (loop.flops > 0) done.emplace_back("flops", loop.flops * n);
     return done;
   }
-  // Evaluated a second time, in extended precision: the first and the last 64 elements, or the whole sum.
+  // Evaluates the result again in extended precision: the first and the last 64 elements, or the whole sum.
   Check check() {
     if (passes == 0) return {false, "no pass was made"};
     double allowed = 1e-13 * (1 + loop.flops);
-    if (loop.in_place) allowed += static_cast<double>(passes) * 0x1p-53;  // each pass rounds once more
+    if (loop.in_place) allowed += static_cast<double>(passes) * 0x1p-53;  // each pass adds a rounding error
     double worst = loop.reduction ? error(result, loop.expected(o, 0, 0, passes)) : 0;
     std::size_t part = std::min<std::size_t>(o.n, 64);
     for (std::size_t output = 0; output < loop.outputs; ++output)
@@ -102,7 +102,7 @@ struct Pass {
     if (!untouched()) return {false, "something was written before or after the vector"};
     return {worst <= allowed, join({"worst relative error ", worst, ", allowed ", allowed})};
   }
-  // Changes the last element, or the sum, by a thousandth, which is above what is allowed for any number of passes.
+  // Changes the last element or the sum by a thousandth, which exceeds the tolerance for any number of passes.
   void corrupt() {
     double& wrong = loop.reduction ? result : written.back()[margin + loop.place(o, o.n - 1)];
     wrong = 1.001 * wrong + 0.001;
@@ -114,7 +114,7 @@ struct Pass {
       if (loop.name == name) return loop;
     throw CaseError(join({"there is no loop '", name, "'"}));
   }
-  // NaN where the loop only writes, so that an element that it leaves out is found.
+  // Returns NaN if the loop only writes, so that a missing element is found.
   double initial(std::size_t output, std::size_t place) const {
     return loop.in_place ? value(loop.inputs + output, place) : std::numeric_limits<double>::quiet_NaN();
   }
@@ -124,7 +124,7 @@ struct Pass {
       for (std::size_t i = 0; i < vector.size(); ++i) vector[i] = value(which, i);
     vector.promise(content);
   }
-  // Every element once, in an order drawn by a generator with a fixed seed (Fisher and Yates).
+  // Returns every index once, in a random order with a fixed seed (Fisher and Yates).
   void permute(Team& team) {
     Buffer<std::uint32_t>& order = index.emplace_back(o.n, policy, team);
     o.index = order.data();

@@ -1,4 +1,4 @@
-// The highest flop/s of the cores: independent chains of arithmetic in registers, at every width of the vectors.
+// The greatest flop/s of the cores: independent chains of arithmetic in registers, with every vector width.
 #include <algorithm>
 #include <cstring>
 
@@ -8,9 +8,9 @@
 
 using namespace steelyard;
 
-// x·a + b tends to 1 and is still a good way off after an operation; no mantissa is ever at rest.
+// x·a + b converges to 1 but is still far away after an operation, so all mantissas keep changing.
 constexpr double multiplier = 0.9990237, summand = 1 - multiplier;
-constexpr std::size_t passes = 2048;  // of an operation: some 5 to 10 µs, in which beginning and end do not count
+constexpr std::size_t passes = 2048;  // passes of an operation: 5 to 10 µs, so that its begin and end do not matter
 // The clock is read while it is still the load's: Sapphire Rapids raises it again within 5 µs of the last wide vector.
 constexpr std::size_t load = 16;              // operations before the reading: some 100 µs
 constexpr std::uint64_t clock_cycles = 2048;  // of the chain: 0.7 µs, ± 0.5 %
@@ -26,7 +26,7 @@ struct Fused {
     return fused_scalar(x, a, b);
   }
 };
-// Even chains multiply, odd ones add: no operation could be fused with another.
+// Even chains multiply and odd chains add, so that no two operations can be fused.
 struct Separate {
   static constexpr double flops = 1;
   template <std::size_t k, class T, class V>
@@ -76,7 +76,7 @@ struct Burn {
       clobber();
     }
   }
-  // Lanes that do not hold, to the last bit, what the same arithmetic gives one number after the other.
+  // Returns the number of lanes that differ, in any bit, from the result of the same arithmetic on single numbers.
   static std::size_t wrong(const std::vector<Chains>& all) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < chains * lanes; ++i) {
@@ -88,13 +88,13 @@ struct Burn {
   }
 };
 
-// The loop of a case, chosen once.
+// The loop of a case, which is chosen once.
 struct Way {
   void (*fill)(Chains&) = nullptr;
   void (*run)(Chains&, std::size_t) = nullptr;
   std::size_t (*wrong)(const std::vector<Chains>&) = nullptr;
   std::size_t lanes = 0, bits = 0;
-  double flops = 0;  // of a lane in a step
+  double flops = 0;  // flops of a lane in a step
 };
 
 template <class T, std::size_t bits, class Step>
@@ -147,10 +147,10 @@ struct Peak {
     if (double hertz = core_clock(clock_cycles, 1); mine.clocks.size() < mine.clocks.capacity())
       mine.clocks.push_back(hertz);
     mine.operations = before;
-    std::memset(mine.last, 0, sizeof mine.last);  // the check judges what was timed
+    std::memset(mine.last, 0, sizeof mine.last);  // the check must judge the timed results
   }
   void run(Worker w, std::size_t operations) { chosen.run(own[w.index], operations); }
-  // Registers only: no byte is moved within an operation.
+  // The loop uses registers only, so an operation moves no bytes.
   Work work() const {
     return {{"flops", chosen.flops * static_cast<double>(chosen.lanes * chains * passes * own.size())}, {"bytes", 0}};
   }
@@ -161,7 +161,7 @@ struct Peak {
                                            passes, " steps", (idle ? ", but some threads did nothing" : "")})};
   }
   void corrupt() { own.back().last[0] ^= 1; }
-  // The clock of each thread while it works so: the median.
+  // Returns the median clock of each thread under this load.
   std::string details() const {
     std::vector<double> clocks;
     for (const Chains& c : own) {

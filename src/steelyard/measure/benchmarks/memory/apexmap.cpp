@@ -10,7 +10,7 @@ constexpr double factor = 0.1;  // c of the definition: W += c · data[x + k]
 // Reads `count` blocks of L words and adds them to `sum`.
 using Walk = double (*)(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum);
 
-// One accumulator, as in the original: every addition waits for the one before it.
+// With one accumulator, as in the original: every addition waits for the one before.
 double serial(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
   for (std::size_t i = 0; i < count; ++i) {
     const double* block = data + L * blocks[i];
@@ -19,7 +19,7 @@ double serial(const double* data, const std::uint32_t* blocks, std::size_t count
   return sum;
 }
 
-// A accumulators side by side along each block.
+// With A accumulators along each block.
 template <std::size_t A>
 double along(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
   constexpr std::size_t packs = A / pack_doubles;
@@ -36,7 +36,7 @@ double along(const double* data, const std::uint32_t* blocks, std::size_t count,
   return sum;
 }
 
-// A blocks at a time, each with its accumulator: for blocks too short to be cut.
+// With A blocks at the same time, each with its accumulator, for blocks that are too short to be split.
 template <std::size_t A>
 double across(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
   double sums[A] = {};
@@ -54,16 +54,16 @@ Walk side_by_side(std::size_t L) {
   return L % A == 0 ? along<A> : across<A>;
 }
 
-// One operation is one test of the original: 1024 blocks, or fewer where that would be more than a million words.
+// One operation is one test of the original: 1024 blocks, or fewer so that it has at most a million words.
 struct Gather {
   static constexpr std::size_t most_words = 1 << 20, test_blocks = 1024;
-  static constexpr std::size_t most_prepared = 1 << 22;  // blocks: 16 MiB of indices; longer samples use them again
+  static constexpr std::size_t most_prepared = 1 << 22;  // blocks: 16 MiB of indices; longer samples repeat them
   struct alignas(128) Own {
     Random random{0};
     std::vector<std::uint32_t> blocks;
-    std::vector<double> places;  // of each operation: the sum of all the places that it reads, exact below 2^53
+    std::vector<double> places;  // by operation: the sum of all indices that it reads, exact below 2^53
     std::size_t runs = 0;
-    double worst = 0;  // error of a sum over what rounding allows
+    double worst = 0;  // greatest error of a sum, divided by the error that rounding may cause
   };
   std::size_t M, L, count;
   PowerLaw law;
@@ -76,7 +76,7 @@ struct Gather {
     if (L < 1 || M / L < 2 || M / L > (std::size_t{1} << 32))
       throw CaseError(join({"parameter L=", L, " must lie between elements / 2^32 and elements / 2; elements=", M}));
     if (!(law.alpha > 0 && law.alpha <= 1)) throw CaseError("parameter alpha must be above 0 and at most 1");
-    law.blocks = M / L - 1;  // the definition's: the last block is never read
+    law.blocks = M / L - 1;  // as in the definition: the last block is never read
     count = std::min(std::max(most_words, L), test_blocks * L) / L;
     std::string accumulators = p.choice("accumulators", "1", {"1", "8", "32"});
     walk = accumulators == "1" ? serial : accumulators == "8" ? side_by_side<8>(L) : side_by_side<32>(L);
@@ -91,7 +91,7 @@ struct Gather {
     for (auto& each : data) each.promise("ramp");
   }
 
-  // Fresh blocks for every sample, as the original draws them before every test.
+  // Draws new blocks for every sample, as the original does before every test.
   void prepare(Worker w, std::size_t operations) {
     Own& mine = own[w.index];
     std::size_t prepared = std::clamp<std::size_t>(operations, 1, std::max<std::size_t>(1, most_prepared / count));
@@ -111,7 +111,7 @@ struct Gather {
       places += mine.places[at];
     }
     if (operations == 0) return;
-    // The closed form: data[i] = 0.1·i/M, times c. Rounding errors of n additions grow like a random walk.
+    // The exact result of data[i] = 0.1·i/M, times c. Rounding errors of n additions grow like a random walk.
     double expected = factor * 0.1 / static_cast<double>(M) * places,
            additions = static_cast<double>(operations * count * L);
     double error = std::abs(sum - expected), allowed = 1e-10 * std::sqrt(additions) * expected;
@@ -140,11 +140,11 @@ struct Gather {
             join({"error of the sum over what rounding allows ", error, ", Kolmogorov's distance times the root of n ",
                   distance, ", allowed ", critical})};
   }
-  // The sum is judged where it is made: one more operation reads a wrong word. It is put right again, since the array
+  // The check follows the sum at once: one more operation reads a wrong word. The word is restored, because the array
   // is kept for the next case.
   void corrupt() {
     double& word = data.back()[L * own.back().blocks.front()];
-    const double right = std::exchange(word, word + static_cast<double>(count * L));  // beyond what rounding may do
+    const double right = std::exchange(word, word + static_cast<double>(count * L));  // above the rounding error
     run({own.size() - 1, own.size()}, 1);
     word = right;
   }

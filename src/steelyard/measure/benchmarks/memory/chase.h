@@ -14,14 +14,14 @@ namespace steelyard {
 
 struct alignas(64) Line {
   Line* next;
-  Line* ahead;  // a sixteenth of the ring further on: where parallel chains start
+  Line* ahead;  // the line a sixteenth of the ring further, where parallel chains start
   std::size_t order;
 };
 static_assert(sizeof(Line) == 64);
 
 constexpr std::size_t most_chains = 16;
 
-// Turns the memory into one ring through all its lines, each link a jump to a random line.
+// Links all lines of the memory into one ring. Each link jumps to a random line.
 inline void link_ring(const Buffer<Line>& lines, std::uint64_t seed) {
   std::size_t n = lines.size(), sixteenth = n / most_chains;
   std::vector<std::uint32_t> place(n);
@@ -31,12 +31,12 @@ inline void link_ring(const Buffer<Line>& lines, std::uint64_t seed) {
     std::swap(place[i], place[static_cast<std::size_t>(random.uniform() * static_cast<double>(i + 1))]);
   auto at = [&](std::size_t order) { return &lines[place[order < n ? order : order - n]]; };
   for (std::size_t i = 0; i < n; ++i) {
-    __builtin_prefetch(at(i + most_chains), 1);  // the lines to be written lie anywhere in the memory
+    __builtin_prefetch(at(i + most_chains), 1);  // the lines to write are at random places in the memory
     *at(i) = {at(i + 1), at(i + sixteenth), i};
   }
 }
 
-// Base of the kernels that walk: a private ring for each of the first `walkers` workers.
+// Base of the kernels that walk along rings: each of the first `walkers` workers has a private ring.
 class Rings {
  public:
   Rings(Params& p, Team& team, std::size_t walkers)
@@ -74,7 +74,7 @@ class Rings {
   }
   std::size_t chains() const { return chains_; }
 
-  // Every chain must stand on the line that so many steps lead to, and must have made some.
+  // Checks that every chain stands on the line after its number of steps, and that it made some steps.
   Check check() const {
     for (const Heads& heads : heads_) {
       if (heads.steps == 0) return {false, "no step was made"};
@@ -84,7 +84,7 @@ class Rings {
     }
     return {true, "every chain stands where its steps lead"};
   }
-  // As if one chain had made a step too many.
+  // Moves one chain a step too far.
   void corrupt() {
     Line*& at = heads_.back().at.front();
     at = at->next;
@@ -97,9 +97,9 @@ class Rings {
     std::size_t steps = 0;
   };
 
-  // Before anything is timed the chains go once round together, so that the caches hold what such a walk leaves in them
-  // and not what the linking left: its last lines, which some of the chains would meet at once. A single chain would
-  // meet them last, and only wants its caches warm. At most 4 million steps: 0.4 s of memory.
+  // Before the timed part, the chains go once round the ring together, so that the caches have the content of this walk
+  // and not that of the linking: its last lines, which some chains would meet at once. A single chain would meet them
+  // last, and only needs warm caches. At most 4 million steps: 0.4 s in the memory.
   void settle(std::size_t walker) {
     const std::size_t most_steps = chains_ == 1 ? 1 << 18 : 1 << 22;
     Heads& heads = heads_[walker];
@@ -124,7 +124,7 @@ class Rings {
   std::vector<Heads> heads_;
 };
 
-// One operation is one step of every chain.
+// One operation is one step of each chain.
 struct Chase {
   Rings rings;
   std::size_t walkers;

@@ -1,11 +1,11 @@
-// Two threads hand one cache line to and fro: what it costs that a core needs what another has just written.
+// Two threads exchange one cache line: the cost if a core needs data that another core has just written.
 #include <atomic>
 
 #include "kernel.h"
 
 using namespace steelyard;
 
-// One operation is one round trip: the first writes an odd number, the second answers with the next even one.
+// One operation is one round trip: the first thread writes an odd number, the second one answers with an even one.
 struct Transfer {
   struct alignas(128) Own {
     std::size_t rounds = 0;
@@ -33,7 +33,7 @@ struct Transfer {
   void corrupt() { ++line; }
 
  private:
-  // No pause instruction: it would be timed with the line. Two threads on one processor have to give way, however.
+  // There is no pause instruction, which would add to the time. Two threads on one processor must yield, however.
   void await(std::size_t value) const {
     for (int i = 0; line.load(std::memory_order_acquire) != value; ++i)
       if (i > 10'000) sched_yield();

@@ -1,4 +1,4 @@
-// Where the blocks of APEX-MAP start: drawn by a power law, and the test that they were.
+// The begins of APEX-MAP's blocks: random numbers with a power law, and a test of their distribution.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): 64 good bits for a handful of instructions.
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): 64 random bits with few instructions.
 struct Random {
   std::uint64_t state;
   std::uint64_t next() {
@@ -19,8 +19,8 @@ struct Random {
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
 };
 
-// Block numbers floor(r^(1/alpha) · blocks), r uniform: alpha 1 takes every block alike, alpha → 0 nearly always the
-// first.
+// Block numbers floor(r^(1/alpha) · blocks) with uniform r: with alpha 1 all blocks are equally likely, and with alpha
+// → 0 nearly always the first.
 struct PowerLaw {
   double alpha;
   std::size_t blocks;
@@ -34,9 +34,9 @@ struct PowerLaw {
     return block < 0 ? 0 : std::pow(std::min(1.0, (block + 1) / static_cast<double>(blocks)), alpha);
   }
 
-  // Kolmogorov's distance between the numbers drawn and the law. Both are steps at whole numbers: between two drawn
-  // numbers the sample's stays where it is and the law's rises, so that it is compared at each number and just below
-  // the next.
+  // Returns Kolmogorov's distance between the drawn numbers and the law. Both are step functions. Between two drawn
+  // numbers the sample is constant and the law rises, so they are compared at each number and just below the next
+  // one.
   double distance(std::vector<std::uint32_t> drawn) const {
     std::sort(drawn.begin(), drawn.end());
     double n = static_cast<double>(drawn.size()), worst = 0;

@@ -9,19 +9,19 @@ using namespace steelyard;
 
 // The first worker walks along its ring; the others run Triad over vectors of their own, with pauses, until it is done.
 struct Loaded {
-  static constexpr std::size_t steps = 4096;    // loads in one operation of the walk: some 0.4 ms
-  static constexpr std::size_t chunk = 32 * 8;  // 32 lines that the others still finish: below 1 µs
+  static constexpr std::size_t steps = 4096;    // loads in one operation of the walk: about 0.4 ms
+  static constexpr std::size_t chunk = 32 * 8;  // the other threads still finish these 32 lines: less than 1 µs
   struct alignas(128) Injector {
-    std::size_t at = 0, done = 0;    // elements
-    std::vector<std::size_t> swept;  // elements of each run
+    std::size_t at = 0, done = 0;    // in elements
+    std::vector<std::size_t> swept;  // elements in each run
   };
-  std::size_t elements;  // of each vector of each worker
+  std::size_t elements;  // length of each vector of each worker
   double pause;          // seconds after each chunk
   Rings rings;
   std::vector<Buffer<double>> a, b, c;
   std::vector<Injector> injectors;
   alignas(128) std::atomic<std::size_t> walks{0};
-  std::vector<std::size_t> walked;  // operations of each run
+  std::vector<std::size_t> walked;  // operations in each run
 
   Loaded(Params& p, Team& team)
       : elements(p.count("elements", 1 << 20) / chunk * chunk),
@@ -35,7 +35,7 @@ struct Loaded {
     MemoryPolicy policy(p);
     for (auto* vectors : {&a, &b, &c}) *vectors = Buffer<double>::one_each(elements, policy, team, team.size());
     team.each([&](Worker w) {
-      if (w.index == 0) return;  // the walker loads nothing, and its vectors are never touched
+      if (w.index == 0) return;  // the walker adds no load, so its vectors are never touched
       std::fill_n(a[w.index].data(), elements, 0.0);
       for (auto [vector, value] : {std::pair{&b, 2.0}, std::pair{&c, 5.0}})
         if (!(*vector)[w.index].still_holds(json::number(value)))
@@ -67,7 +67,7 @@ struct Loaded {
     } while (walking());
     mine.swept.push_back(mine.done - before);
   }
-  // The median over the runs, as of the times: in a run that was interrupted the others went on.
+  // The median over the runs, as for the times: the other threads also went on during interrupted runs.
   double injected() const {
     std::vector<double> each;
     for (std::size_t run = 0; run < walked.size(); ++run) {
@@ -89,7 +89,7 @@ struct Loaded {
     }
     return rings.check();
   }
-  void corrupt() { a.back()[chunk / 3] += 1; }  // of the first chunk, which every run sweeps
+  void corrupt() { a.back()[chunk / 3] += 1; }  // in the first chunk, which every run uses
 };
 
 int main() { return serve({kernel<Sweep<Triad>>("triad"), kernel<Chase>("chase"), kernel<Loaded>("loaded")}); }

@@ -10,7 +10,7 @@ using namespace steelyard;
 // take turns, so that no number of rotations overflows (STREAM's 3 does after 262), and yet every one shows in the
 // result.
 struct Rotation {
-  // Clock ticks of Copy and Triad in the last rotations: of 25, an evaluation takes the one in which Copy was fastest.
+  // Clock ticks of Copy and Triad in the last rotations. An evaluation takes the fastest Copy of 25 rotations.
   static constexpr std::size_t last = 25;
   struct alignas(64) Worked {
     std::size_t rotations = 0;

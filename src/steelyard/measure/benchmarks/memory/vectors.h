@@ -8,7 +8,7 @@
 
 namespace steelyard {
 
-// A loop that copies must stay a loop: the library's memcpy chooses its stores by itself.
+// Keeps the compiler from replacing a copy loop by the library's memcpy, which chooses its own stores.
 #if defined(__clang__)
 #define STEELYARD_NO_MEMCPY __attribute__((no_builtin("memcpy", "memset", "memmove")))
 #else
@@ -32,7 +32,7 @@ struct Triad {
   static auto apply(auto x, auto y, auto s) { return x + s * y; }
 };
 
-// to[i] = Operation(x[i], y[i], s) for i in [first, last); both ends at multiples of 8.
+// Computes to[i] = Operation(x[i], y[i], s) for i in [first, last); both ends are multiples of 8.
 template <class Operation>
 STEELYARD_NO_MEMCPY void sweep(double* __restrict to, const double* __restrict x, const double* __restrict y, double s,
                                std::size_t first, std::size_t last) {
@@ -41,12 +41,12 @@ STEELYARD_NO_MEMCPY void sweep(double* __restrict to, const double* __restrict x
 template <class Operation>
 STEELYARD_NO_MEMCPY void sweep_streaming(double* __restrict to, const double* __restrict x, const double* __restrict y,
                                          double s, std::size_t first, std::size_t last) {
-  constexpr std::size_t line = 8, ahead = 512;  // doubles; 4 KiB ahead were best of 0.5 to 8 KiB (by 10 to 20 %)
+  constexpr std::size_t line = 8, ahead = 512;  // doubles; a prefetch 4 KiB ahead was best of 0.5 to 8 KiB
   const Streamed scalar = Streamed{} + s;
   std::size_t i = first;
   for (; i + line <= last; i += line) {
     __builtin_prefetch(x + i + ahead);
-    if constexpr (Operation::bytes > 16) __builtin_prefetch(y + i + ahead);  // Copy and Scale read x alone
+    if constexpr (Operation::bytes > 16) __builtin_prefetch(y + i + ahead);  // Copy and Scale read only x
     for (std::size_t k = i; k < i + line; k += streamed_doubles)
       store_streaming(to + k, Operation::apply(streamed_at(x + k), streamed_at(y + k), scalar));
   }
@@ -54,7 +54,7 @@ STEELYARD_NO_MEMCPY void sweep_streaming(double* __restrict to, const double* __
   drain_stores();
 }
 
-// Base of the kernels over three vectors: the vectors, filled by the threads that will use them.
+// Base of the kernels over three vectors, which the threads that use them fill.
 struct Vectors {
   std::size_t elements;
   bool streaming;
@@ -80,8 +80,8 @@ struct Vectors {
     else
       sweep<Operation>(to, x, y, s, first, last);
   }
-  // Counted as STREAM counts (explicit reads and writes), and as the memory sees it: an ordinary store reads the line
-  // first.
+  // The bytes as STREAM counts them (explicit reads and writes), and as the memory moves them: an ordinary store first
+  // reads the line.
   Work work(double bytes, double flops, double stores) const {
     double n = static_cast<double>(elements);
     return {{"bytes", bytes * n},
@@ -89,21 +89,21 @@ struct Vectors {
             {"flops", flops * n},
             {"working_set", 24 * n}};
   }
-  // STREAM's own validation: the mean error of each vector, relative to the value that it must hold.
+  // STREAM's own validation: the mean error of each vector, relative to its right value.
   static double error(const Buffer<double>& vector, double expected) {
     double sum = 0;
     for (double x : vector.span()) sum += std::abs(x - expected);
     return sum / static_cast<double>(vector.size()) / std::abs(expected);
   }
   static Check validate(double worst) {
-    constexpr double tolerance = 1e-13;  // STREAM's, for 8-byte elements
+    constexpr double tolerance = 1e-13;  // STREAM's tolerance for 8-byte elements
     return {worst <= tolerance, join({"mean relative error ", worst, ", allowed ", tolerance})};
   }
-  // Twice the value: with one wrong element in a billion the mean error must still be above what is allowed.
+  // Doubles a value: with one wrong element in a billion, the mean error must still exceed the tolerance.
   void corrupt() { a[elements / 3] *= 2; }
 };
 
-// One of the four, again and again. Its result is 0 beforehand and never 0 afterwards.
+// Repeats one of the four operations. Its result is 0 before and never 0 afterwards.
 template <class Operation>
 struct Sweep {
   Vectors v;

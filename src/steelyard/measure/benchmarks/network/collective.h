@@ -1,4 +1,4 @@
-// The collective operations of MPI: how each is called, blocking or not, what passes, and what must have arrived.
+// The collective operations of MPI: how each is called (blocking or not), its volume, and its right result.
 #pragma once
 #include "messages.h"
 
@@ -7,17 +7,17 @@ namespace steelyard {
 // The arguments of a call. `out` and `in` hold one block of `count` elements, or one for each rank.
 struct Frame {
   char *out = nullptr, *in = nullptr;
-  int count = 0, rank = 0, size = 1, root = 0, step = 0;  // step: by which the root moves on
+  int count = 0, rank = 0, size = 1, root = 0, step = 0;  // step: advance of the root after each call
   MPI_Datatype type = MPI_BYTE;
   MPI_Comm comm = MPI_COMM_NULL;
-  const int *counts = nullptr, *places = nullptr;  // of the v operations: all blocks alike, side by side
+  const int *counts = nullptr, *places = nullptr;  // for the v operations: all blocks have one size, without gaps
   void advance() {
     root += step;
     if (root == size) root = 0;
   }
 };
 
-// The two ways to call: at once, or with a request that is still to be waited for.
+// The two ways to call an operation: blocking, or with a request that completes later.
 struct Now {
   template <class... Arguments>
   void operator()(auto blocking, auto, Arguments... arguments) const {
@@ -32,8 +32,8 @@ struct Later {
   }
 };
 
-enum class Blocks { one, each };                     // in a buffer: one, or one for each rank
-enum class Volume { none, once, twice, all_pairs };  // blocks that must pass at least: P-1, 2(P-1), P(P-1)
+enum class Blocks { one, each };                     // number of blocks in a buffer: one, or one for each rank
+enum class Volume { none, once, twice, all_pairs };  // least number of blocks that must be sent: P-1, 2(P-1), P(P-1)
 struct Shape {
   const char* name;
   bool rooted, adds;

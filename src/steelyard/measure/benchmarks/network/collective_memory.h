@@ -9,14 +9,14 @@
 
 namespace steelyard {
 
-// An operation whose type is forgotten, so that one kernel serves all; the loops are compiled for each.
+// An operation without its type, so that one kernel serves all operations; the loops are compiled for each one.
 struct Operation {
   Shape shape;
   Arrival (*arrival)(const Frame&);
-  void (*now)(Frame&, std::size_t);           // so many, one after the other
-  void (*later)(Frame&, std::size_t);         // the nonblocking form, each waited for at once
-  void (*synchronised)(Frame&, std::size_t);  // each followed by a barrier
-  void (*begin)(const Frame&, MPI_Request*);  // a nonblocking one, not waited for
+  void (*now)(Frame&, std::size_t);           // runs this number of operations
+  void (*later)(Frame&, std::size_t);         // the same with the nonblocking form and an immediate wait
+  void (*synchronised)(Frame&, std::size_t);  // the same with a barrier after each operation
+  void (*begin)(const Frame&, MPI_Request*);  // starts a nonblocking operation without a wait
 };
 
 template <class Of>
@@ -74,7 +74,7 @@ class CollectiveMemory {
     frame.counts = counts_.data(), frame.places = places_.data();
   }
 
-  // Bytes that must pass from rank to rank at least.
+  // Returns the least number of bytes that ranks must send.
   double least_bytes() const {
     double others = frame.size - 1, block = static_cast<double>(bytes_);
     switch (shape_.volume) {

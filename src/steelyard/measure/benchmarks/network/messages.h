@@ -8,8 +8,8 @@
 
 namespace steelyard {
 
-// What stands at this offset of a rank's buffer of outgoing messages: the sender and the place can be distinguished
-// from it.
+// Returns the content of a rank's buffer of outgoing messages at this offset. The content identifies the sender and the
+// place.
 inline unsigned char pattern(std::size_t offset, int sender) {
   return static_cast<unsigned char>(offset % 251 + static_cast<std::size_t>(sender) * 31 + 1);
 }
@@ -54,7 +54,7 @@ class Messages {
   int length() const { return static_cast<int>(bytes_); }
   std::size_t place() const { return place_; }
   std::size_t places() const { return places_; }
-  // To the next place; the same one where buffers are reused.
+  // Advances to the next place, which is the same one if buffers are reused.
   void next() { place_ = place_ + 1 == places_ ? 0 : place_ + 1; }
 
   void forget() const {
@@ -73,7 +73,7 @@ class Messages {
       if (static_cast<unsigned char>(came[i]) != pattern(place * stride_ + index * bytes_ + i, sender)) return false;
     return true;
   }
-  // A check sends a message of its own, which would repair what was spoiled before: it is spoiled when it has come.
+  // A check sends a message of its own, which would repair earlier damage, so the damage is done after its arrival.
   void corrupt() { corrupt_ = true; }
 
  private:

@@ -1,10 +1,10 @@
-// How much of a nonblocking operation passes while the processor computes, by the formulas of IMB and of OSU.
+// The share of a nonblocking operation that passes while the processor computes, by the formulas of IMB and of OSU.
 #pragma once
 #include "rank_kernel.h"
 
 namespace steelyard {
 
-// Register work that no compiler shortens: each round needs the one before.
+// Arithmetic in registers that no compiler can shorten: each round needs the result of the one before.
 [[gnu::noinline]] inline void compute(std::size_t rounds) {
   std::uint64_t x = rounds;
   for (std::size_t i = 0; i < rounds; ++i) x = x * 6364136223846793005u + 1442695040888963407u;
@@ -47,14 +47,14 @@ class Overlap {
   static double osu(double pure, double net, double together) { return std::max(0.0, 1 - (together - net) / pure); }
 
  private:
-  static constexpr double phase = 5e-3;  // s for each of the three parts
+  static constexpr double phase = 5e-3;  // s, the duration of each of the three parts
 
   static double now() { return 1e-9 * static_cast<double>(monotonic_nanoseconds()); }
   static double middle(std::vector<double> values) {
     std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
     return values[values.size() / 2];
   }
-  // Seconds of a round of `compute`; interruptions only lengthen a try.
+  // Measures the seconds of a round of `compute`. Interruptions can only lengthen an attempt.
   static double pace() {
     constexpr std::size_t rounds = 20'000;  // some 30 µs
     double least = INFINITY;
@@ -78,7 +78,7 @@ class Overlap {
     for (std::size_t i = 0; i < times; ++i) taken.push_back(take());
     return middle(taken);
   }
-  // Seconds of the computation within, without the tests.
+  // Returns the seconds of the computation within the operation, without the tests.
   template <class Begin>
   double both(Begin begin, std::size_t rounds) const {
     MPI_Request request;

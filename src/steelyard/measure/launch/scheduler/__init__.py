@@ -52,7 +52,7 @@ class Request:
     folder: Path
     nodes: int | None = None  # None: as further words of the submission say, or else one
     ranks_per_node: int | None = None  # None: as the scheduler does where nobody says
-    time: str | None = None  # in the scheduler's form; None: its own limit
+    time: str | None = None  # time limit in the scheduler's notation; None: the default limit
     partition: str | None = None  # or queue
     account: str | None = None
     options: tuple[str, ...] = ()  # further words of the submission; they win over what is written here
@@ -81,7 +81,7 @@ class State:
     name: str  # one of FINAL, or another one, which the user sees in small letters: PENDING, RUNNING …
     reason: str = ""
     nodes: str = ""
-    host: str = ""  # where its script runs
+    host: str = ""  # the host that runs its script
     code: int = 0
     signal: int = 0
     took: str = ""  # hours:minutes:seconds
@@ -139,7 +139,7 @@ class Scheduler:
     """
 
     name: str  # in small letters: of its file, of --scheduler, of the outputs
-    title: str  # as its makers write it
+    title: str  # spelling of its makers
     allocation: Callable[[Mapping[str, str]], Allocation | None]
     launcher: Launcher | None = None
     batch: Batch | None = None

@@ -88,7 +88,7 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     if job.returncode != 0 or not number:
         return None
     nodes = hostlist.expand(_output("getattr", "hostlist"))
-    given = environ.get("STEELYARD_RANKS_PER_NODE", "")  # by our own batch script
+    given = environ.get("STEELYARD_RANKS_PER_NODE", "")  # set by our own batch script
     cores = _output("resource", "list", "--states=all", "--no-header", "--format={ncores}")
     slots = int(given) if given.isdecimal() else int(cores) // len(nodes) if cores.isdecimal() else 1
     return Allocation(number.group(), tuple(Host(name, max(1, slots)) for name in nodes))

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import describe
 
-MARK = "steelyard-network"  # before the rank and the description, in the line that a host prints
+MARK = "steelyard-network"  # precedes the rank and the description in the line that a host prints
 PROCESSOR = "cpuinfo"  # the key of the lines on the processor, beside the fields of the network
 _MOST_LINES, _LONGEST = 32, 100  # of /proc/cpuinfo: the lines of the first processor; only flags are longer
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK", "MPI_RANKID")

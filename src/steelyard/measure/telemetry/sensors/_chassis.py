@@ -17,7 +17,7 @@ from steelyard.measure.telemetry.sensors._words import slug
 from steelyard.model.sensor import Quantity, Scope, is_power_of_node
 
 COLLECTION = "/redfish/v1/Chassis"
-_MOST_SENSORS = 200  # of a chassis that are read one by one
+_MOST_SENSORS = 200  # sensors of a chassis that are read one by one
 _GREATEST = 1e12  # W or kWh
 # The units of sensors and of the properties that hold an energy, and their factors to J.
 _ENERGIES = {"EnergyJoules": 1.0, "EnergykWh": 3.6e6}

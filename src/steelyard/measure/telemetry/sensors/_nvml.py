@@ -30,7 +30,7 @@ class Counters(Device):
                 try:
                     self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(handle))
                     self._joules(handle)
-                except OSError:  # one that is lost, or older than Volta
+                except OSError:  # the GPU is lost, or older than Volta
                     continue
                 self._handles[f"nvidia/gpu{index}/energy"] = handle
             if not self._handles:

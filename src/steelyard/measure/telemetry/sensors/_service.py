@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SETTINGS = ("url", "token-file", "user", "password-file", "ca")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SECONDS = 10.0  # a BMC takes a second or two
-_MOST_BYTES = 1 << 20  # of an answer; a chassis' power has some thousand
-_MOST_PAGES = 20  # of a collection
+_MOST_BYTES = 1 << 20  # bytes of an answer; the power of a chassis has some thousand
+_MOST_PAGES = 20  # pages of a collection
 
 
 @dataclass(frozen=True)

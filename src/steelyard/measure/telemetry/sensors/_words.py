@@ -35,7 +35,7 @@ _PRINTED: dict[str, tuple[Quantity, float]] = {
     "GHz": ("clock", 1e9),
 }
 _SCOPES: tuple[Scope, ...] = ("", "node", "host", "processors", "memory", "accelerators", "rest")
-MOST_DIGITS = 40  # of a printed number; more is none of a device's, and slow to convert
+MOST_DIGITS = 40  # digits of a printed number; no device prints more, and more would be slow to convert
 
 
 def parse_unit(unit: str) -> tuple[Quantity, float] | None:

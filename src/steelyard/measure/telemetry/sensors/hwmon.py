@@ -50,7 +50,7 @@ def find(root: Path) -> Found:
     chips = listed(root / "sys/class/hwmon", "hwmon*")
     every = [channel for chip, name in zip(chips, _names(chips), strict=True) for channel in _list_channels(chip, name)]
     good, bad = read_all(channel.file for channel in every)
-    silent = [c for c in every if is_whole(c.driver, c.word) and good.get(c.file) == 0]  # no machine draws 0 W
+    silent = [c for c in every if is_whole(c.driver, c.word) and good.get(c.file) == 0]  # a machine never draws 0 W
     usable = [channel for channel in every if channel.file in good and channel not in silent]
     devices: dict[Path, list[File]] = {}
     for channel, file in zip(usable, _add_containers(usable), strict=True):
@@ -106,7 +106,7 @@ def _scope(channel: _Channel) -> Scope:
     if channel.driver == "amdgpu" and not any((channel.chip / name).exists() for name in _CARD):
         return "processors"
     if _RAILS.fullmatch(channel.driver) and _INPUT.fullmatch(channel.word):
-        return "node"  # what feeds the board
+        return "node"  # the sensor measures the supply of the board
     return scope_of(channel.driver, channel.word)
 
 

@@ -27,7 +27,7 @@ class Model(Device):
     full: float
     stat: Path = STAT
     cpus: int = field(default_factory=lambda: os.cpu_count() or 1)
-    ticks: int = field(default_factory=lambda: os.sysconf("SC_CLK_TCK"))  # in a second
+    ticks: int = field(default_factory=lambda: os.sysconf("SC_CLK_TCK"))  # clock ticks in a second
     clock: Callable[[], int] = time.monotonic_ns
 
     def __post_init__(self) -> None:

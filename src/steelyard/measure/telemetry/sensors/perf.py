@@ -23,7 +23,7 @@ FOLDER = "sys/bus/event_source/devices/power"
 _PARANOID = "proc/sys/kernel/perf_event_paranoid"
 # The kernel's names and our names, which are those of powercap: a domain has the same name in both ways of reading.
 _DOMAINS = {"pkg": "", "cores": "/core", "gpu": "/uncore", "ram": "/dram", "psys": "psys"}
-_UPDATE = 0.001  # as the files of powercap: the registers are the same
+_UPDATE = 0.001  # as for the files of powercap, because the registers are the same
 # J: the widest step of the registers that Linux knows. It does not say which a processor has; that of psys can be a whole joule.
 _STEP, _STEP_PSYS = 2**-14, 1.0
 _SYSTEM_CALL = {"x86_64": 298, "i686": 336}  # perf_event_open; RAPL is x86's
@@ -62,7 +62,7 @@ class Events(Device):
         readings = []
         for event, file in self._open:
             data, at = read_with_timestamp(os.read, file, 8)
-            if len(data) != 8:  # of an event that the kernel has given up
+            if len(data) != 8:  # the kernel has given up this event
                 raise OSError(f"{event.sensor.place} has stopped counting")
             readings.append(Reading(event.sensor.name, at, int.from_bytes(data, "little") * event.scale))
         return readings

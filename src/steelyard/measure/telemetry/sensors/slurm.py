@@ -26,7 +26,7 @@ _SCOPES: dict[str, Scope] = {
 }
 _PRINTED = (
     ("CurrentWatts", "power", "power"),
-    ("ConsumedJoules", "energy", "energy"),  # of earlier versions, from 0 at each start of slurmd
+    ("ConsumedJoules", "energy", "energy"),  # in earlier versions; it begins at 0 at each start of slurmd
 )
 
 

@@ -27,9 +27,9 @@ from steelyard.statistics.results.energy_metrics import FLOPS, POWER
 
 PLACE, TITLE = 55, "Power"
 
-POINTS = 600  # of a line: what a screen can show
+POINTS = 600  # points of a line: a screen shows no more
 MOST_BANDS = 24  # stretches of one benchmark each; of more the names would lie upon each other
-MODES = {"mode", "threads", "device", "pinning"}  # where no more than these differ, a case is called by its mode
+MODES = {"mode", "threads", "device", "pinning"}  # a case is named by its mode if cases differ in these parameters only
 NANO = 1e-9
 
 
