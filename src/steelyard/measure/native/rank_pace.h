@@ -45,7 +45,7 @@ class RankPace {
     return pace;
   }
   // Reads one rank's core on each machine, and another rank's core the next time.
-  Pace look_in_turn() {
+  Pace read_next_rank() {
     Pace pace = core_by_turns(turn_++, 1);
     slowest_.join(pace);
     return pace;

@@ -120,7 +120,7 @@ class RankSampler {
       std::size_t first = views_.size();
       for (std::size_t i = 0; i < next.stretch; ++i) {
         views_.push_back(sample(mine.operations));
-        if ((i + 1) % next.every == 0 || i + 1 == next.stretch) views_.back().pace = pace_.look_in_turn();
+        if ((i + 1) % next.every == 0 || i + 1 == next.stretch) views_.back().pace = pace_.read_next_rank();
       }
       judge(first);
       if (group_->rank() == 0) next = decide(clock_.now() - begin - mine.waited, mine.waited);

@@ -221,7 +221,7 @@ class Sampler {
   Pace look() {
     memory_read_ = Clock::get().ticks();
     Pace slowest;
-    for (std::size_t i = 0; i < std::min(team_.size(), looked_at); ++i) slowest.join(look_in_turn());
+    for (std::size_t i = 0; i < std::min(team_.size(), looked_at); ++i) slowest.join(read_next_rank());
     for (std::size_t i = 0; i < team_.size(); ++i) {
       if (!views_[i].first_of_node) continue;
       Pace pace;
@@ -231,7 +231,7 @@ class Sampler {
     return slowest;
   }
   // One thread at a time, while the others wait: two that share a core would take each other for a neighbour.
-  Pace look_in_turn() {
+  Pace read_next_rank() {
     Pace pace;
     team_.one(turn_++ % team_.size(), [&] { pace = core_pace(); });
     return planted(pace);
@@ -289,7 +289,7 @@ class Sampler {
       s.switches += v.after.switches - v.before.switches;
       s.faults += v.after.faults - v.before.faults;
     }
-    if (watch_core) s.pace = look_in_turn();
+    if (watch_core) s.pace = read_next_rank();
     s.at = Clock::get().seconds(first - begin);
     length_ = s.seconds = Clock::get().seconds(last - first) / (slowed() ? plant_.amount : 1.0);
     ++taken_;

@@ -63,7 +63,7 @@ class Collectives {
   Collectives(Rank& rank, const Group& group, std::size_t stream = 0)
       : rank_(rank), group_(group), n_(group.size), own_(group.own), tag_(tag_of(group.id, -1)), stream_(stream) {}
 
-  void carry_out(const Together& call) { call.several ? varied(call) : alike(call); }
+  void carry_out(const Together& call) { call.several ? carry_out_varied(call) : carry_out_alike(call); }
   // Dissemination (Hensgen, Finkel, Manber 1988).
   void barrier() {
     for (std::uint64_t step = 1; step < n_; step *= 2)
@@ -72,7 +72,7 @@ class Collectives {
 
  private:
   using Bytes = std::int64_t;
-  void alike(const Together& call) {
+  void carry_out_alike(const Together& call) {
     const Bytes bytes = call.bytes.at(0);
     switch (call.what) {
       case trace::Collective::barrier:
@@ -99,7 +99,7 @@ class Collectives {
         return;
     }
   }
-  void varied(const Together& call) {
+  void carry_out_varied(const Together& call) {
     const auto half = call.bytes.begin() + static_cast<std::ptrdiff_t>(call.bytes.size() / 2);
     switch (call.what) {
       case trace::Collective::gather:
@@ -125,7 +125,7 @@ class Collectives {
   }
   void reduce(std::uint32_t root, Bytes bytes) {
     if (bytes <= SHORT_REDUCE || n_ < FEW || !std::has_single_bit(n_)) return up(root, bytes, true);
-    halving(bytes, own_, n_, 0);
+    halve_distances(bytes, own_, n_, 0);
     up(root, part(bytes, n_), false);
   }
   void allreduce(Bytes bytes) {
@@ -134,11 +134,11 @@ class Collectives {
     if (own < n) {
       if (bytes <= SHORT_REDUCE || n < 4) {
         for (std::uint32_t bit = 1; bit < n; bit *= 2) {
-          const std::uint32_t who = unfolded(own ^ bit, folded);
+          const std::uint32_t who = unfold_number(own ^ bit, folded);
           exchange(who, bytes, who);
         }
       } else {
-        halving(bytes, own, n, folded);
+        halve_distances(bytes, own, n, folded);
         doubling(part(bytes, n), own, n, folded);
       }
     }
@@ -175,7 +175,7 @@ class Collectives {
     }
   }
   void reduce_scatter(Bytes whole) {
-    if (whole < MIDDLE_GATHER && std::has_single_bit(n_)) return halving(whole, own_, n_, 0);
+    if (whole < MIDDLE_GATHER && std::has_single_bit(n_)) return halve_distances(whole, own_, n_, 0);
     for (std::uint32_t i = 1; i < n_; ++i) exchange(moved(own_, i), part(whole, n_), moved(own_, n_ - i));
   }
   void scan(Bytes bytes) {
@@ -220,7 +220,7 @@ class Collectives {
   }
   std::uint32_t moved(std::uint32_t member, std::uint32_t by) const { return (member + by) % n_; }
   // The member that has a number among those of a power of two (see `fold`).
-  static std::uint32_t unfolded(std::uint32_t number, std::uint32_t folded) {
+  static std::uint32_t unfold_number(std::uint32_t number, std::uint32_t folded) {
     return number < folded ? 2 * number + 1 : number + folded;
   }
   // A tree in which member `relative` to the root receives from the one without its lowest bit, largest subtree first.
@@ -252,13 +252,13 @@ class Collectives {
   }
   void doubling(Bytes each, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
     for (std::uint32_t bit = 1; bit < n; bit *= 2) {
-      const std::uint32_t who = unfolded(own ^ bit, folded);
+      const std::uint32_t who = unfold_number(own ^ bit, folded);
       exchange(who, each * bit, who);
     }
   }
-  void halving(Bytes whole, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
+  void halve_distances(Bytes whole, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
     for (std::uint32_t bit = n / 2; bit > 0; bit /= 2) {
-      const std::uint32_t who = unfolded(own ^ bit, folded);
+      const std::uint32_t who = unfold_number(own ^ bit, folded);
       exchange(who, part(whole, n) * bit, who);
     }
   }

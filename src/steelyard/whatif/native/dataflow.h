@@ -18,7 +18,7 @@ struct Account {
 };
 
 // Returns the sentence about streams that wait for a message that never comes.
-inline std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op) {
+inline std::string describe_stuck(const Prepared& prepared, std::uint32_t stream, Op op) {
   const Schedule& schedule = *prepared.schedule;
   auto rank = [](std::uint32_t number) { return "rank " + std::to_string(number); };
   const std::string who = rank(schedule.rank_of[stream]) + " waits forever: ";
@@ -62,7 +62,7 @@ class Dataflow {
     if constexpr (QUEUED) static_cast<Queues*>(this)->deliver();
     Times<W> end{};
     for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
-      if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
+      if (states_[stream].at->kind() != Kind::end) throw Refused(describe_stuck(p_, stream, *states_[stream].at));
       for (int w = 0; w < W; ++w) end[w] = std::max(end[w], states_[stream].now[w]);
     }
     for (Time time : end) predicted(time);
@@ -213,7 +213,7 @@ class Dataflow {
     for (int w = 0; w < W; ++w) {
       const Time before = now[w];
       if constexpr (Disturbed)
-        now[w] = disturbance_->worked(stream, w, before, time[w]);
+        now[w] = disturbance_->end_computation(stream, w, before, time[w]);
       else
         now[w] = later(before, time[w]);
       if constexpr (W == 1) {
@@ -362,7 +362,7 @@ class Dataflow {
   // and neither processor.
   void meet(std::uint32_t stream, Op op, const Times<W>& now, decltype(Meeting::open) who) {
     Meeting& meeting = meetings_[op.message()];
-    if (recorder_) recorder_->meets(op.message(), place(stream, now[0]), who == Meeting::asked);
+    if (recorder_) recorder_->note_meeting(op.message(), place(stream, now[0]), who == Meeting::asked);
     if (meeting.state == Meeting::open) {
       meeting.first = now;
       meeting.state = who;

@@ -42,7 +42,7 @@ class Disturbance {
       if (scenario.affected < 1) affected_[w] = affected(scenario, schedule.ranks);
     }
     if (lossy_) last_.resize(std::size_t{connections->count} * W, 0);
-    if (noisy) interrupt(schedule, scenarios);
+    if (noisy) prepare_noise(schedule, scenarios);
     if (several) differ(prepared, scenarios);
   }
 
@@ -53,7 +53,7 @@ class Disturbance {
     return noise_.empty() ? later(now, own) : std::min(noise_[stream * W + w].end(now, own), STOPPED);
   }
   // Returns when the processor's overhead of a message ends. Noise with a probability does not affect it.
-  Time worked(std::uint32_t stream, int w, Time now, Time time) {
+  Time end_computation(std::uint32_t stream, int w, Time now, Time time) {
     return periodic_[w] ? std::min(noise_[stream * W + w].end(now, time), STOPPED) : later(now, time);
   }
   // Tells that a rank enters another region.
@@ -88,7 +88,7 @@ class Disturbance {
   }
 
  private:
-  void interrupt(const Schedule& schedule, const Scenario* scenarios) {
+  void prepare_noise(const Schedule& schedule, const Scenario* scenarios) {
     noise_.resize(schedule.rank_of.size() * W);
     for (std::uint32_t stream = 0; stream < schedule.rank_of.size(); ++stream)
       for (int w = 0; w < W; ++w)

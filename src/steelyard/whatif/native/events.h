@@ -106,17 +106,17 @@ class Events : public Dataflow<1, true, Events> {
   void deliver() {
     while (!agenda_.empty()) {
       const auto [at, what] = agenda_.pop();
-      happen(what / STAGES, what % STAGES, at);
+      handle_event(what / STAGES, what % STAGES, at);
       advance_ready();
     }
   }
-  void happen(std::uint64_t slot, std::uint64_t stage, Time now) {
+  void handle_event(std::uint64_t slot, std::uint64_t stage, Time now) {
     if (stage == leaves)
       leave(slot, now);
     else if (stage == reaches)
       reach(slot, now);
     else if (stage == mended)
-      mend(static_cast<std::uint32_t>(slot), now);
+      deliver_lost(static_cast<std::uint32_t>(slot), now);
     else
       pass(slot, stage, now);
   }
@@ -172,13 +172,13 @@ class Events : public Dataflow<1, true, Events> {
       if (held.size() == 1) agenda_.push({now + delay, message * std::uint64_t{STAGES} + mended});
       return true;
     }
-    if (disturbance_->reveals(0)) reveal(held, now, 2 * cost_[size_[message]].latency[0]);
+    if (disturbance_->reveals(0)) reveal_loss(held, now, 2 * cost_[size_[message]].latency[0]);
     held.push_back({message, receive_at(message, now), false});
     return true;
   }
   // A later message has come: the receiver reports the gap, and the sender sends the lost one again, after a round
   // trip. It may be lost once more, which shows by what is sent after that, or by the timer.
-  void reveal(std::deque<Held>& held, Time now, Time round_trip) {
+  void reveal_loss(std::deque<Held>& held, Time now, Time round_trip) {
     const Time again = now + round_trip, due = held.front().due;
     for (Held& one : held)
       if (one.lost && one.copy <= now && again < one.due) {
@@ -190,7 +190,7 @@ class Events : public Dataflow<1, true, Events> {
       agenda_.push({held.front().due, held.front().message * std::uint64_t{STAGES} + mended});
   }
   // The lost message has come, unless it came sooner: it and the messages that waited only for it go to the receiver.
-  void mend(std::uint32_t message, Time now) {
+  void deliver_lost(std::uint32_t message, Time now) {
     std::deque<Held>& held = held_[connections_->of[message]];
     if (held.empty() || held.front().message != message || held.front().due > now) return;
     held.pop_front();

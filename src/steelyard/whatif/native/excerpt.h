@@ -32,7 +32,7 @@ class Cutting {
     out_.sizes = whole_.sizes;
     out_.signals = whole_.signals;
     begins_.clear();
-    each([&](Op op, bool inside, std::size_t at) { lay(op, inside, at); });
+    each([&](Op op, bool inside, std::size_t at) { place_operation(op, inside, at); });
     out_.begins.assign(begins_.begin(), begins_.end());
     return std::move(out_);
   }
@@ -83,7 +83,7 @@ class Cutting {
     }
   }
 
-  void lay(Op op, bool inside, std::size_t at) {
+  void place_operation(Op op, bool inside, std::size_t at) {
     switch (op.kind()) {
       case Kind::compute:
         if (!inside) return;

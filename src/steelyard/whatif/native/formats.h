@@ -93,7 +93,7 @@ inline std::string_view foreign(std::string_view begin) {
 }
 
 // The sentences that refuse it.
-inline std::string refusal(const std::string& path, std::string_view what) {
+inline std::string describe_refusal(const std::string& path, std::string_view what) {
   const std::size_t cut = what.find('|');
   return "The file '" + path + "' is " + std::string(what.substr(0, cut)) +
          ", which Steelyard cannot read as a trace. " + std::string(what.substr(cut + 1)) + ". " + READABLE;

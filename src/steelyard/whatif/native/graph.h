@@ -161,7 +161,7 @@ class Chain {
   std::unordered_map<std::uint32_t, std::uint32_t> signals_;
 };
 
-inline Graph graph_of_goal(const std::string& path) {
+inline Graph make_goal_graph(const std::string& path) {
   Source source(path);
   std::optional<Making> making;
   std::vector<Graph::Node> nodes;
@@ -187,7 +187,7 @@ inline Graph graph_of_goal(const std::string& path) {
 
 // Makes the graph of a schedule: each operation waits for the begin of the one before in its stream, and for the end of
 // a computation.
-inline Graph graph_of(const Schedule& schedule) {
+inline Graph make_graph(const Schedule& schedule) {
   Making making(schedule.ranks);
   for (std::size_t message = 0; message < schedule.source.size(); ++message)
     making.add_channel(schedule.source[message], schedule.target[message]);

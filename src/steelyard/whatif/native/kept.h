@@ -60,7 +60,7 @@ inline bool put(const File& file, std::string_view from) {
 }
 
 // Returns the origin of a file, without its content; nothing if it is not an ordinary file.
-inline std::optional<Origin> origin_of(const std::string& trace, double speed) {
+inline std::optional<Origin> find_origin(const std::string& trace, double speed) {
   struct stat about{};
   if (stat(trace.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
   return Origin{about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec, speed, {}};
@@ -83,7 +83,7 @@ inline std::optional<Schedule> kept(const std::string& path, const std::string& 
   head.content = {};
   Digest digest;
   digest.add({reinterpret_cast<const char*>(&head), sizeof head});
-  auto now = origin_of(trace, speed);
+  auto now = find_origin(trace, speed);
   if (!now) return {};
   now->content = head.origin.content;
   if (*now != head.origin) return {};

@@ -124,7 +124,7 @@ class Preparing {
         if (schedule_.sizes[op.size()] > out_.structure.eager) {
           if (kind == Kind::send) kind = Kind::send_rendezvous;
           if (kind == Kind::receive) kind = Kind::receive_rendezvous;
-          out_.ops.push_back(Op::of(kind, size, numbered(op.message())));
+          out_.ops.push_back(Op::of(kind, size, number_message(op.message())));
         } else if (kind == Kind::send || kind == Kind::receive) {
           out_.ops.push_back(Op::of(kind, size, op.message()));
         }
@@ -137,7 +137,7 @@ class Preparing {
   std::uint32_t between(std::uint32_t message) const {
     return out_.between(schedule_.source[message], schedule_.target[message]);
   }
-  std::uint32_t numbered(std::uint32_t message) {
+  std::uint32_t number_message(std::uint32_t message) {
     if (number_[message] == NONE) {
       number_[message] = out_.rendezvous++;
       out_.source.push_back(schedule_.source[message]);

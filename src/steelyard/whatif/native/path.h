@@ -27,7 +27,7 @@ class PathRecorder {
       : begun_(messages), met_(meetings), waits_(streams) {}
 
   void begins(std::uint32_t message, const Place& place) { begun_[message] = place; }
-  void meets(std::uint32_t number, const Place& place, bool sender) {
+  void note_meeting(std::uint32_t number, const Place& place, bool sender) {
     (sender ? met_[number].asked : met_[number].posted) = place;
   }
   // A stream waited until `place.at` for a message, or for the other side of one with rendezvous.

@@ -149,12 +149,12 @@ class Losses {
     const std::uint64_t key = draw(key_, static_cast<std::uint64_t>(Drawn::loss), which);
     // A message is drawn for a fast repetition and for a time-out; most messages have neither.
     const bool again = mixed(key + 1) < chance.again, late = mixed(key + 2) < chance.late;
-    return (again ? round_trip : 0) + (late ? timed_out(key + 2, chance.several, round_trip) : 0);
+    return (again ? round_trip : 0) + (late ? delay_by_timeout(key + 2, chance.several, round_trip) : 0);
   }
   // Returns the delay of the n-th copy, one packet, which is sent again because later packets arrived.
   Time resent(std::uint64_t which, std::uint32_t copy, Time round_trip) const {
     const std::uint64_t key = draw(draw(key_, static_cast<std::uint64_t>(Drawn::resent), which), copy, 0);
-    return mixed(key) < below_ ? timed_out(key, false, round_trip) : 0;
+    return mixed(key) < below_ ? delay_by_timeout(key, false, round_trip) : 0;
   }
   bool reveals() const { return loss_.sack; }
 
@@ -175,7 +175,7 @@ class Losses {
     return {some(packets - tail), some(tail), packets > 1};
   }
   // A packet was lost; it is sent again until it arrives.
-  Time timed_out(std::uint64_t state, bool several, Time round_trip) const {
+  Time delay_by_timeout(std::uint64_t state, bool several, Time round_trip) const {
     if (loss_.once) return loss_.rto;
     const bool probe = loss_.probe > 0 && several;
     Time wait = loss_.rto, found = probe ? std::min(2 * round_trip + loss_.probe, wait) : wait;

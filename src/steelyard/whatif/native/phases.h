@@ -127,7 +127,7 @@ struct Range {
   double peak, valley;
 };
 
-inline std::vector<double> smoothed(const std::vector<Cluster>& fine) {
+inline std::vector<double> smooth_counts(const std::vector<Cluster>& fine) {
   std::vector<double> found(fine.size());
   for (std::size_t i = 0; i < fine.size(); ++i)
     for (std::size_t j = i > 0 ? i - 1 : 0; j < std::min(i + 2, fine.size()); ++j)
@@ -136,7 +136,7 @@ inline std::vector<double> smoothed(const std::vector<Cluster>& fine) {
 }
 
 // The peaks of the counts with deep valleys between them.
-inline std::vector<Range> peaks(const std::vector<double>& counts) {
+inline std::vector<Range> find_peaks(const std::vector<double>& counts) {
   std::vector<Range> found;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const bool rises =
@@ -168,7 +168,7 @@ inline std::vector<Range> peaks(const std::vector<double>& counts) {
 // The clusters, from the shortest and the longest phase of each fine bin.
 inline std::vector<Cluster> separate(const std::vector<Cluster>& fine) {
   std::vector<Cluster> found;
-  for (const Range& range : peaks(smoothed(fine))) {
+  for (const Range& range : find_peaks(smooth_counts(fine))) {
     Cluster into;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const Cluster& one = fine[i];
@@ -180,7 +180,7 @@ inline std::vector<Cluster> separate(const std::vector<Cluster>& fine) {
   return found;
 }
 
-inline std::size_t cluster_of(const std::vector<Cluster>& clusters, Time time) {
+inline std::size_t find_cluster(const std::vector<Cluster>& clusters, Time time) {
   const auto found =
       std::find_if(clusters.begin(), clusters.end(), [&](const Cluster& one) { return time <= one.most; });
   return static_cast<std::size_t>(found - clusters.begin());
@@ -190,7 +190,7 @@ inline std::size_t cluster_of(const std::vector<Cluster>& clusters, Time time) {
 inline void merge(const Schedule& schedule, const Measured& measured, std::vector<Cluster>& clusters) {
   std::vector<std::uint32_t> ranks(clusters.size()), last(clusters.size(), schedule.ranks);
   each(schedule, measured, [&](std::uint32_t rank, Time time) {
-    const std::size_t i = cluster_of(clusters, time);
+    const std::size_t i = find_cluster(clusters, time);
     ranks[i] += last[i] != rank;
     last[i] = rank;
   });
@@ -217,7 +217,7 @@ inline void find_limits(const Schedule& schedule, const Measured& measured, std:
   std::vector<std::vector<Time>> medians(count), deviations(count), longest(count), own(count);
   each_rank(schedule, measured, [&](const std::vector<Time>& of_rank) {
     for (auto& times : own) times.clear();
-    for (Time time : of_rank) own[cluster_of(clusters, time)].push_back(time);
+    for (Time time : of_rank) own[find_cluster(clusters, time)].push_back(time);
     for (std::size_t i = 0; i < count; ++i) {
       if (own[i].empty()) continue;
       longest[i].push_back(*std::max_element(own[i].begin(), own[i].end()));
@@ -240,7 +240,7 @@ inline void count_phases(const Schedule& schedule, const Measured& measured, Pha
   for (Cluster& one : out.clusters) one.rows.assign(out.rows.size(), std::vector<std::uint64_t>(Cluster::BINS));
   std::uint32_t last = schedule.ranks;
   each(schedule, measured, [&](std::uint32_t rank, Time time) {
-    Cluster& one = out.clusters[cluster_of(out.clusters, time)];
+    Cluster& one = out.clusters[find_cluster(out.clusters, time)];
     ++one.rows[rank / out.together][static_cast<std::size_t>((time - one.least) / one.width())];
     one.outliers += time > one.limit;
   });
@@ -249,7 +249,7 @@ inline void count_phases(const Schedule& schedule, const Measured& measured, Pha
         static_cast<double>(one.outliers) > Phases::MOST * static_cast<double>(one.count))
       one.limit = one.most, one.outliers = 0;
   each(schedule, measured, [&](std::uint32_t rank, Time time) {
-    if (time <= out.clusters[cluster_of(out.clusters, time)].limit) return;
+    if (time <= out.clusters[find_cluster(out.clusters, time)].limit) return;
     ++out.outliers;
     out.outlying += static_cast<double>(time);
     out.outlying_ranks += last != rank;
@@ -258,7 +258,7 @@ inline void count_phases(const Schedule& schedule, const Measured& measured, Pha
   for (const Interrupted& one : measured.interrupted) {
     out.waited += static_cast<double>(one.waited);
     if (one.time <= 0 || one.time > out.clusters.back().most) continue;
-    const Time limit = out.clusters[cluster_of(out.clusters, one.time)].limit;
+    const Time limit = out.clusters[find_cluster(out.clusters, one.time)].limit;
     out.looked += one.time > limit;
     out.explained += one.time > limit && one.time - one.waited <= limit;
   }
@@ -296,7 +296,7 @@ inline Phases phases(const Schedule& schedule, const Measured& measured, std::ui
 
 inline std::string said(const Counts& rows) { return json::list(rows, json::list<std::uint64_t>); }
 
-inline std::string said_of(const Cluster& one) {
+inline std::string describe_cluster(const Cluster& one) {
   return json::Object()
       .add("count", one.count)
       .add("outliers", one.outliers)
@@ -324,7 +324,7 @@ inline std::string said(const Phases& phases) {
       .add("first", phases.first)
       .add("together", phases.together)
       .add("rows", said(phases.rows))
-      .add("clusters", json::list(phases.clusters, said_of))
+      .add("clusters", json::list(phases.clusters, describe_cluster))
       .str();
 }
 

@@ -10,7 +10,7 @@
 
 namespace steelyard::whatif {
 
-inline std::vector<std::string> own_files(const std::string& folder) {
+inline std::vector<std::string> list_own_files(const std::string& folder) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -22,7 +22,7 @@ inline std::vector<std::string> own_files(const std::string& folder) {
 }
 
 // Returns the first file of a folder without a trace that is a trace in one file, or has a known format.
-inline std::string contained(const std::string& folder) {
+inline std::string list_contained(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.is_regular_file()) files.push_back(entry.path());
@@ -41,10 +41,10 @@ inline std::string contained(const std::string& folder) {
 
 class RankFiles {
  public:
-  explicit RankFiles(const std::string& path) : path_(path), names_(own_files(path)) {
+  explicit RankFiles(const std::string& path) : path_(path), names_(list_own_files(path)) {
     if (names_.empty())
       throw Refused("The folder '" + path + "' has no trace: the file rank-0.trace of steelyard trace is missing. " +
-                    contained(path));
+                    list_contained(path));
   }
 
   const std::string& path() const { return path_; }

@@ -17,7 +17,7 @@ inline bool is_goal(std::string_view begin) {
 
 // Refuses what its begin shows to be no trace, before the rest is read.
 inline void expect_trace(const std::string& path, std::string_view begin) {
-  if (const std::string_view what = foreign(begin); !what.empty()) throw Refused(refusal(path, what));
+  if (const std::string_view what = foreign(begin); !what.empty()) throw Refused(describe_refusal(path, what));
   if (begin.find('\0') != std::string_view::npos) throw Refused(unknown(path));
 }
 

@@ -21,7 +21,7 @@ Schedule read_traced(const std::string& path, Traced& about, Timeline* timeline 
 Schedule read_file(const std::string& path, double speed, std::optional<Digest::Value>* content = nullptr);
 
 // Returns the collective of this name.
-inline trace::Collective collective_of(const std::string& name) {
+inline trace::Collective find_collective(const std::string& name) {
   static constexpr const char* NAMES[] = {"barrier", "bcast",     "reduce",   "allreduce",      "gather",
                                           "scatter", "allgather", "alltoall", "reduce_scatter", "scan"};
   static_assert(std::size(NAMES) == static_cast<std::size_t>(trace::Collective::last));

@@ -137,7 +137,7 @@ class Engine {
     if (lossy && connections_.of.empty()) connections_ = connections(schedule_);
     std::vector<Time> times(scenarios.size());
     const std::size_t lanes = events || scenarios.size() == 1 ? 1 : LANES;
-    in_parallel((scenarios.size() + lanes - 1) / lanes, threads, [&](std::size_t batch) {
+    run_in_parallel((scenarios.size() + lanes - 1) / lanes, threads, [&](std::size_t batch) {
       const std::size_t first = batch * lanes;
       if (events) {
         Events engine(*prepared_, &connections_, scenarios[first]);
@@ -163,9 +163,9 @@ class Engine {
         if (speed.of == Speed::region)
           throw CaseError("receive=stream does not support core speeds of regions: name ranks or nodes instead");
     }
-    if (!graph_) graph_ = goal_.empty() ? graph_of(schedule_) : graph_of_goal(goal_);
+    if (!graph_) graph_ = goal_.empty() ? make_graph(schedule_) : make_goal_graph(goal_);
     std::vector<Time> times(scenarios.size());
-    in_parallel(scenarios.size(), threads, [&](std::size_t number) {
+    run_in_parallel(scenarios.size(), threads, [&](std::size_t number) {
       Streaming engine(*graph_, structure, scenarios[number]);
       times[number] = engine.run();
       if (accounts && number == 0) *accounts = engine.accounts();
@@ -174,7 +174,7 @@ class Engine {
   }
 
   template <class Act>
-  static void in_parallel(std::size_t count, std::size_t threads, Act act) {
+  static void run_in_parallel(std::size_t count, std::size_t threads, Act act) {
     std::atomic<std::size_t> next{0};
     std::exception_ptr failed;
     std::mutex guard;
@@ -282,7 +282,7 @@ struct Asked {
 Schedule load(const Asked& asked, Traced& traced) {
   if (is_traced(asked.path)) {
     std::optional<trace::Collective> iterations;
-    if (!asked.iterations.empty()) iterations = collective_of(asked.iterations);
+    if (!asked.iterations.empty()) iterations = find_collective(asked.iterations);
     return read_traced(asked.path, traced, nullptr, iterations, asked.without_waits);
   }
   if (!asked.iterations.empty() || asked.part)
@@ -291,11 +291,11 @@ Schedule load(const Asked& asked, Traced& traced) {
     throw Refused("only traces of steelyard trace have recorded waits, and '" + asked.path + "' is another format");
   if (asked.kept.empty()) return read_file(asked.path, asked.speed);
   if (auto known = kept(asked.kept, asked.path, asked.speed)) return std::move(*known);
-  auto origin = origin_of(asked.path, asked.speed);
+  auto origin = find_origin(asked.path, asked.speed);
   std::optional<Digest::Value> content;
   Schedule schedule = read_file(asked.path, asked.speed, &content);
   // The schedule of a file that changed while it was read is not kept.
-  if (!content || !origin || origin != origin_of(asked.path, asked.speed)) return schedule;
+  if (!content || !origin || origin != find_origin(asked.path, asked.speed)) return schedule;
   origin->content = *content;
   keep(asked.kept, schedule, *origin);
   return schedule;

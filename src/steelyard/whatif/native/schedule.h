@@ -262,7 +262,7 @@ class Builder {
       std::uint32_t source = made_.source[message];
       return size_of(ranks_[source].sends_[message - base_[source]].bytes);
     };
-    auto lay = [&](std::vector<Op>& stream) {
+    auto place_operation = [&](std::vector<Op>& stream) {
       made_.begins.push_back(made_.ops.size());
       made_.rank_of.push_back(rank);
       for (Op op : stream) {
@@ -296,8 +296,8 @@ class Builder {
       made_.ops.push_back(Op::of(Kind::end, 0));
       std::vector<Op>().swap(stream);
     };
-    lay(own.first_);
-    for (auto& stream : own.others_) lay(stream);
+    place_operation(own.first_);
+    for (auto& stream : own.others_) place_operation(stream);
     first_signal_ += own.signals_;
   }
   std::uint32_t size_of(std::int64_t bytes) {

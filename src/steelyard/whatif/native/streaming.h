@@ -110,7 +110,7 @@ class Streaming {
     Processor& own = processor(node.rank, node);
     Time& interface_free = sends_[interface(node.rank, node)];
     if (const Time both = std::max(own.free, interface_free); both > at) return both;
-    const Price cost = price_of(node);
+    const Price cost = find_price(node);
     begun(number);
     own.free = later(at, cost.processor);
     own.account.talking += own.free - at;
@@ -132,7 +132,7 @@ class Streaming {
     Processor& own = processor(rank, node);
     Time& interface_free = receives_[interface(rank, node)];
     if (const Time both = std::max(own.free, interface_free); both > at) return both;
-    const Price cost = price_of(node);
+    const Price cost = find_price(node);
     own.free = later(at, cost.overhead + std::max(cost.processor - cost.overhead, cost.data));
     own.account.talking += own.free - at;
     interface_free = later(at, cost.occupied);
@@ -200,7 +200,7 @@ class Streaming {
     head = behind_[found];
     return found;
   }
-  Price price_of(const Node& node) const {
+  Price find_price(const Node& node) const {
     const auto& [source, target] = graph_.channels[node.channel];
     return price(scenario_, places_.between(source, target), node.amount);
   }

@@ -230,7 +230,7 @@ inline bool is_number(std::string_view word) {
 }
 
 // The highest number of a rank, by the first word of each line.
-inline std::size_t ranks_in(Lines lines, std::size_t ranks) {
+inline std::size_t count_ranks(Lines lines, std::size_t ranks) {
   std::size_t most = 0;
   while (lines.next()) {
     const auto rank = lines.number<std::size_t>(0, "number of a rank");
@@ -241,7 +241,7 @@ inline std::size_t ranks_in(Lines lines, std::size_t ranks) {
 }
 
 inline Builder read_ti_file(const std::string& path, std::string_view text, double speed) {
-  Builder out(ranks_in(Lines(path, text), most_ranks(text.size())));
+  Builder out(count_ranks(Lines(path, text), most_ranks(text.size())));
   Lines lines(path, text);
   TiReading(out, speed).read(lines);
   return out;
@@ -249,7 +249,7 @@ inline Builder read_ti_file(const std::string& path, std::string_view text, doub
 
 // Finds a file that a list names: beside the list, or relative to the folder from which smpirun was called, which is
 // the working folder or one above the list.
-inline std::string listed(const std::string& list, const std::string& name) {
+inline std::string find_listed(const std::string& list, const std::string& name) {
   namespace fs = std::filesystem;
   if (name.size() >= PATH_MAX || name.find('\0') != std::string::npos) throw Refused(unknown(list));
   std::error_code ignored;
@@ -284,7 +284,7 @@ inline Builder read_ti(const std::string& path, std::string_view text, double sp
   for (bool more = true; more; more = first.next()) {
     if (first.words().size() > 1 && files.empty()) throw Refused(unknown(path));
     if (first.words().size() > 1) first.refuse("expected the name of one file, or '<rank> <action> …'");
-    files.push_back(listed(path, std::string(first.words()[0])));
+    files.push_back(find_listed(path, std::string(first.words()[0])));
   }
   if (files.size() == 1) return read_ti_file(files[0], contents(files[0]), speed);  // of all ranks
   Builder out(files.size());

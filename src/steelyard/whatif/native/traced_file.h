@@ -187,7 +187,7 @@ struct Completed {
   std::int64_t source = 0;
   std::int32_t tag = 0;
 };
-inline std::vector<Completed> completions(RankFile& file) {
+inline std::vector<Completed> list_completions(RankFile& file) {
   std::vector<Completed> found(file.count());
   for (Completed& one : found) {
     const std::uint64_t word = file.number();

@@ -41,7 +41,7 @@ class Needs {
       case Record::ireceive:
         return ireceive();
       case Record::complete:
-        for (const Completed& one : completions(file_)) settle(one);
+        for (const Completed& one : list_completions(file_)) settle(one);
         return;
       case Record::isend:
       case Record::icollective:

@@ -142,9 +142,9 @@ class Writer {
   }
   void receive(std::uint32_t number) {
     rank_.receive(number);
-    received_now(number);
+    complete_receive(number);
   }
-  void received_now(std::uint32_t number) {
+  void complete_receive(std::uint32_t number) {
     if (line_) line_->posted[posted_.at(number)].received = end_;
   }
   void send(const Event& event) {
@@ -200,7 +200,7 @@ class Writer {
   }
   // First the receives, in the order of arrival; then the sends.
   void complete() {
-    const auto all = completions(file_);
+    const auto all = list_completions(file_);
     if (file_.torn()) return;
     work();
     std::vector<std::uint32_t> posts, sends;
@@ -215,7 +215,7 @@ class Writer {
       open_.erase(found);
     }
     if (!posts.empty()) rank_.receive_all(posts);
-    for (std::uint32_t number : posts) received_now(number);
+    for (std::uint32_t number : posts) complete_receive(number);
     for (std::uint32_t number : sends) rank_.sent(number);
     for (const Open& open : collectives) {
       rank_.await(open.number, 0);

@@ -121,7 +121,7 @@ class GoalWriting {
 
 // GOAL: computations are whole ns, of which a rank's sum keeps the rest.
 inline void write_goal(const Schedule& schedule, const std::string& path) {
-  const auto tags = tags_of(schedule);
+  const auto tags = list_tags(schedule);
   Output out(path);
   out.write("num_ranks %u\n", schedule.ranks);
   GoalWriting writing(schedule, tags, out);

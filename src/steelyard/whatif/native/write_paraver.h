@@ -60,7 +60,7 @@ inline unsigned value_of(const Timeline::Call& call) {
 using Ns = long long;
 inline Ns ns(Time time) { return time / NANOSECOND; }
 
-inline std::string printable(std::string name) {
+inline std::string make_printable(std::string name) {
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 127; }, '?');
   return name;
 }
@@ -74,7 +74,7 @@ struct Places {
     std::map<std::string, std::size_t> known;
     for (const auto& rank : timeline.ranks) {
       const auto [at, added] = known.try_emplace(rank.host, hosts.size());
-      if (added) hosts.push_back(printable(rank.host)), processors.push_back(0);
+      if (added) hosts.push_back(make_printable(rank.host)), processors.push_back(0);
       node.push_back(at->second);
       processor.push_back(++processors[at->second]);
     }

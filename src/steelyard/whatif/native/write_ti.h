@@ -100,7 +100,7 @@ class TiWriting {
 // SimGrid's time-independent traces: `folder`/trace names a file for each rank. Work counts 1 flop a ns. What several
 // receives wait for at once while others stay open becomes one wait after the other; returned is how often.
 inline std::uint64_t write_ti(const Schedule& schedule, const std::string& folder) {
-  const auto tags = tags_of(schedule);
+  const auto tags = list_tags(schedule);
   Output list(folder + "/trace");
   std::uint64_t apart = 0;
   for (std::size_t stream = 0; stream < schedule.begins.size(); ++stream) {

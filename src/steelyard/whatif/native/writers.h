@@ -41,7 +41,7 @@ class Output {
 };
 
 // A number for each message, by which its two ranks know it among those from the one to the other.
-inline std::vector<std::uint32_t> tags_of(const Schedule& schedule) {
+inline std::vector<std::uint32_t> list_tags(const Schedule& schedule) {
   std::unordered_map<std::uint64_t, std::uint32_t> counts;
   std::vector<std::uint32_t> found;
   found.reserve(schedule.source.size());

@@ -48,12 +48,12 @@ RECORDED(Sendrecv_replace,
          exchanged(call, to, tag, bytes_of(n, t), status.data(), c))
 
 RECORDED(Probe, P(int from, int tag, MPI_Comm c, MPI_Status* asked), P(from, tag, c, status.data()),
-         Statuses status(1, asked), probed(call, status.data(), c))
+         Statuses status(1, asked), record_probe(call, status.data(), c))
 RECORDED(Iprobe, P(int from, int tag, MPI_Comm c, int* there, MPI_Status* asked), P(from, tag, c, there, status.data()),
-         Statuses status(1, asked), *there ? probed(call, status.data(), c) : found_nothing(call))
+         Statuses status(1, asked), *there ? record_probe(call, status.data(), c) : note_empty(call))
 // A message that was matched here is received by a call that names no communicator.
 inline void matched(const Call& call, MPI_Comm c, MPI_Message message, const MPI_Status* status) {
-  probed(call, status, c);
+  record_probe(call, status, c);
   state.messages.insert(word(message), number_of(c));
 }
 inline std::uint32_t communicator_of(std::uint64_t message) {
@@ -66,7 +66,7 @@ RECORDED(Mprobe, P(int from, int tag, MPI_Comm c, MPI_Message* message, MPI_Stat
          P(from, tag, c, message, status.data()), Statuses status(1, asked), matched(call, c, *message, status.data()))
 RECORDED(Improbe, P(int from, int tag, MPI_Comm c, int* there, MPI_Message* message, MPI_Status* asked),
          P(from, tag, c, there, message, status.data()), Statuses status(1, asked),
-         *there ? matched(call, c, *message, status.data()) : found_nothing(call))
+         *there ? matched(call, c, *message, status.data()) : note_empty(call))
 RECORDED(Mrecv, P(void* b, int n, MPI_Datatype t, MPI_Message* message, MPI_Status* asked),
          P(b, n, t, message, status.data()), P(Statuses status(1, asked); const std::uint64_t which = word(*message)),
          received(call, status.data(), communicator_of(which), code))

@@ -37,7 +37,7 @@ inline std::uint64_t key_between(MPI_Comm made, int tag) {
   return key;
 }
 // A communicator that is described when its request is completed.
-inline void duplicating(const Call& call, MPI_Comm parent, MPI_Comm* made, MPI_Request handle) {
+inline void record_duplicate(const Call& call, MPI_Comm parent, MPI_Comm* made, MPI_Request handle) {
   plain(call);
   Communicator* from = known(parent);
   Request entry = other(Request::duplicate);
@@ -57,7 +57,7 @@ WRAP(Comm_split_type, P(MPI_Comm c, int type, int key, MPI_Info i, MPI_Comm* mad
      created(call, c, *made))
 WRAP(Comm_create, P(MPI_Comm c, MPI_Group g, MPI_Comm* made), P(c, g, made), created(call, c, *made))
 WRAP(Comm_create_group, P(MPI_Comm c, MPI_Group g, int tag, MPI_Comm* made), P(c, g, tag, made),
-     created_apart(call, *made, key_of(c, *made, tag)))
+     record_created_apart(call, *made, key_of(c, *made, tag)))
 WRAP(Cart_create, P(MPI_Comm c, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made),
      P(c, n, dims, periods, reorder, made), created(call, c, *made))
 WRAP(Cart_sub, P(MPI_Comm c, const int* remain, MPI_Comm* made), P(c, remain, made), created(call, c, *made))
@@ -72,7 +72,7 @@ WRAP(Dist_graph_create,
        MPI_Comm* made),
      P(c, n, from, degrees, to, w, i, reorder, made), created(call, c, *made))
 WRAP(Intercomm_create, P(MPI_Comm c, int leader, MPI_Comm peers, int other, int tag, MPI_Comm* made),
-     P(c, leader, peers, other, tag, made), created_apart(call, *made, key_between(*made, tag)))
+     P(c, leader, peers, other, tag, made), record_created_apart(call, *made, key_between(*made, tag)))
 WRAP(Intercomm_merge, P(MPI_Comm c, int high, MPI_Comm* made), P(c, high, made), created(call, c, *made))
 // With processes of another MPI_COMM_WORLD: what goes to them is not recorded.
 WRAP(Comm_spawn,
@@ -82,7 +82,7 @@ WRAP(Comm_accept, P(const char* port, MPI_Info i, int root, MPI_Comm c, MPI_Comm
      plain(call))
 WRAP(Comm_connect, P(const char* port, MPI_Info i, int root, MPI_Comm c, MPI_Comm* made), P(port, i, root, c, made),
      plain(call))
-RECORDED(Comm_idup, P(MPI_Comm c, MPI_Comm* made, MPI_Request* r), P(c, made, r), , duplicating(call, c, made, *r))
+RECORDED(Comm_idup, P(MPI_Comm c, MPI_Comm* made, MPI_Request* r), P(c, made, r), , record_duplicate(call, c, made, *r))
 RECORDED(Comm_free, P(MPI_Comm* c), P(c), const std::uint64_t handle = word(*c), plain(call);
          if (Communicator* found = state.communicators.find(handle)) state.communicators.erase(found))
 

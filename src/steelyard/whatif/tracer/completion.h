@@ -12,21 +12,21 @@ extern "C" {
 RECORDED(Wait, P(MPI_Request* r, MPI_Status* asked), P(r, statuses.data()), ONE,
          completed(call, handles, nullptr, 1, statuses))
 RECORDED(Test, P(MPI_Request* r, int* flag, MPI_Status* asked), P(r, flag, statuses.data()), ONE,
-         *flag ? completed(call, handles, nullptr, 1, statuses) : found_nothing(call))
+         *flag ? completed(call, handles, nullptr, 1, statuses) : note_empty(call))
 RECORDED(Waitall, P(int n, MPI_Request* r, MPI_Status* asked), P(n, r, statuses.data()), ALL_OF,
          completed(call, handles, nullptr, n, statuses))
 RECORDED(Testall, P(int n, MPI_Request* r, int* flag, MPI_Status* asked), P(n, r, flag, statuses.data()), ALL_OF,
-         *flag ? completed(call, handles, nullptr, n, statuses) : found_nothing(call))
+         *flag ? completed(call, handles, nullptr, n, statuses) : note_empty(call))
 RECORDED(Waitany, P(int n, MPI_Request* r, int* index, MPI_Status* asked), P(n, r, index, statuses.data()), ANY_OF,
          completed(call, handles, index, *index == MPI_UNDEFINED ? 0 : 1, statuses))
 RECORDED(Testany, P(int n, MPI_Request* r, int* index, int* flag, MPI_Status* asked),
          P(n, r, index, flag, statuses.data()), ANY_OF,
-         *flag ? completed(call, handles, index, *index == MPI_UNDEFINED ? 0 : 1, statuses) : found_nothing(call))
+         *flag ? completed(call, handles, index, *index == MPI_UNDEFINED ? 0 : 1, statuses) : note_empty(call))
 RECORDED(Waitsome, P(int n, MPI_Request* r, int* count, int* indices, MPI_Status* asked),
          P(n, r, count, indices, statuses.data()), ALL_OF, completed(call, handles, indices, *count, statuses))
 RECORDED(Testsome, P(int n, MPI_Request* r, int* count, int* indices, MPI_Status* asked),
          P(n, r, count, indices, statuses.data()), ALL_OF,
-         *count ? completed(call, handles, indices, *count, statuses) : found_nothing(call))
+         *count ? completed(call, handles, indices, *count, statuses) : note_empty(call))
 
 inline void released(const Call& call, Request* request) {
   call.begin(request ? Kind::released : Kind::call);

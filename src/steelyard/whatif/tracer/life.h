@@ -86,7 +86,7 @@ inline void expect_own() {
 }
 
 // Open MPI's handles are known to a library that is loaded before it only where it comes with the program.
-inline bool known_early() {
+inline bool is_known_early() {
 #ifdef OPEN_MPI
   if (!&ompi_mpi_comm_world) {
     std::fprintf(stderr, "steelyard: no trace: this program loads its MPI late. Add its libmpi.so to LD_PRELOAD\n");
@@ -99,7 +99,7 @@ inline bool known_early() {
 inline void begin_trace() {
   const char* folder = getenv("STEELYARD_TRACE");
   int ranks = 0, level = 0;
-  if (!folder || state.tracing || !known_early()) return;
+  if (!folder || state.tracing || !is_known_early()) return;
   PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   PMPI_Query_thread(&level);
@@ -167,7 +167,7 @@ inline void describe(const Call& call, MPI_Comm made, std::uint64_t key, bool be
   std::free(own);
   PMPI_Group_free(&group);
   PMPI_Group_free(&world);
-  stream.own_work();
+  stream.record_own_work();
 }
 
 // All members make the same number of it: of the parent's and of how many it has made.
@@ -181,7 +181,7 @@ inline void created(const Call& call, MPI_Comm parent, MPI_Comm made) {
 }
 
 // Made by some of the parent's members, who count their own ones.
-inline void created_apart(const Call& call, MPI_Comm made, std::uint64_t key) {
+inline void record_created_apart(const Call& call, MPI_Comm made, std::uint64_t key) {
   if (made == MPI_COMM_NULL) return plain(call);
   while (state.keys.find(key)) key = mixed(key, 1);
   state.keys.insert(key, key);

@@ -45,7 +45,7 @@ inline void received(const Call& call, const MPI_Status* status, std::uint32_t c
   state.stream.done();
 }
 
-inline void probed(const Call& call, const MPI_Status* status, MPI_Comm c) {
+inline void record_probe(const Call& call, const MPI_Status* status, MPI_Comm c) {
   const std::uint32_t communicator = number_of(c);
   if (status->MPI_SOURCE == MPI_PROC_NULL || foreign(communicator)) return plain(call);
   call.begin(Kind::probe, communicator);
@@ -160,7 +160,7 @@ inline void completed(const Call& call, Done* done, std::size_t count) {
     if (d->request.what == Request::duplicate) describe(call, *d->request.made, d->request.key, false);
 }
 
-inline void found_nothing(const Call& call) { state.polls.add(call.from(), call.to(), state.patience); }
+inline void note_empty(const Call& call) { state.polls.add(call.from(), call.to(), state.patience); }
 
 // The handles of an array of requests, which MPI sets to null.
 class Handles {

@@ -4,7 +4,7 @@
 
 namespace steelyard::trace {
 
-inline void window_made(const Call& call, MPI_Comm c, MPI_Win made) {
+inline void record_window(const Call& call, MPI_Comm c, MPI_Win made) {
   if (foreign(number_of(c))) return plain(call);
   const Window window{state.next_window++, number_of(c)};
   state.windows.insert(word(made), window);
@@ -12,7 +12,7 @@ inline void window_made(const Call& call, MPI_Comm c, MPI_Win made) {
   state.stream.put(window.number);
   state.stream.done();
 }
-inline void fenced(const Call& call, const Window* window) {
+inline void record_fence(const Call& call, const Window* window) {
   call.begin(window ? Kind::fence : Kind::call, window ? window->communicator : 0);
   if (window) state.stream.put(window->number);
   state.stream.done();
@@ -32,13 +32,13 @@ inline void moved(const Call& call, Kind kind, MPI_Win w, int target, std::int64
 extern "C" {
 
 WRAP(Win_create, P(void* b, MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, MPI_Win* made), P(b, n, unit, i, c, made),
-     window_made(call, c, *made))
+     record_window(call, c, *made))
 WRAP(Win_allocate, P(MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* b, MPI_Win* made), P(n, unit, i, c, b, made),
-     window_made(call, c, *made))
+     record_window(call, c, *made))
 WRAP(Win_allocate_shared, P(MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* b, MPI_Win* made),
-     P(n, unit, i, c, b, made), window_made(call, c, *made))
-WRAP(Win_create_dynamic, P(MPI_Info i, MPI_Comm c, MPI_Win* made), P(i, c, made), window_made(call, c, *made))
-RECORDED(Win_fence, P(int assertion, MPI_Win w), P(assertion, w), , fenced(call, state.windows.find(word(w))))
+     P(n, unit, i, c, b, made), record_window(call, c, *made))
+WRAP(Win_create_dynamic, P(MPI_Info i, MPI_Comm c, MPI_Win* made), P(i, c, made), record_window(call, c, *made))
+RECORDED(Win_fence, P(int assertion, MPI_Win w), P(assertion, w), , record_fence(call, state.windows.find(word(w))))
 RECORDED(Win_free, P(MPI_Win* w), P(w), const std::uint64_t handle = word(*w), plain(call);
          if (Window* found = state.windows.find(handle)) state.windows.erase(found))
 #define PLACE int to, MPI_Aint at, int m, MPI_Datatype u

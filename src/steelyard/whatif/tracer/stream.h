@@ -102,7 +102,7 @@ class Stream {
   }
 
   // From the end of the last call until now the tracer worked.
-  void own_work() {
+  void record_own_work() {
     const Ticks now = clock.now() >> clock.shift();
     if (now > last_ + debt_) debt_ = now - last_;
   }
@@ -152,7 +152,7 @@ class Stream {
       std::fprintf(stderr, "steelyard: the trace cannot grow further and ends here\n");
       lost_ = true;
     }
-    if (lost_) spill(needed);
+    if (lost_) write_to_memory(needed);
     calibrate();
     debt_ += (clock.now() - before) >> clock.shift();
   }
@@ -164,7 +164,7 @@ class Stream {
     debt_ = 0;
   }
   // Later records are written to memory without a file.
-  void spill(std::size_t needed) {
+  void write_to_memory(std::size_t needed) {
     munmap(window_, static_cast<std::size_t>(limit_ - window_));
     const std::size_t size = needed + WINDOW;
     void* window = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

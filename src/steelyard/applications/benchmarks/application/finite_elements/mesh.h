@@ -26,7 +26,7 @@ class Mesh {
     for (int z = static_cast<int>(first) - 1; z < static_cast<int>(last) - 1; ++z)
       for (int y = -1; y <= part_.size[1]; ++y)
         for (int x = -1; x < static_cast<int>(line_) - 1; ++x) {
-          Point at = bent(even(x, y, z));
+          Point at = bend_mesh(even(x, y, z));
           std::size_t number = of(x, y, z);
           for (std::size_t d = 0; d < 3; ++d) all_[d][number] = at[d];
           all_[3][number] = source(at);

@@ -60,7 +60,7 @@ class Model {
     link.each([&](Worker w) {
       system_.structure(w);
       link_.meet(w);
-      if (stage == Stage::solver) assemble(w), system_.impose(w), link_.meet(w);
+      if (stage == Stage::solver) assemble(w), system_.impose_boundary(w), link_.meet(w);
     });
   }
 
@@ -103,10 +103,10 @@ class Model {
     if (!ran_) return {false, "nothing ran"};
     if (stage == Stage::assembly) exact();
     examine();
-    std::string wrong = wrong_matrix();
-    if (wrong.empty() && stage != Stage::assembly) wrong = wrong_residual();
-    if (wrong.empty() && stage == Stage::solver) go_on();
-    if (wrong.empty() && stage != Stage::assembly) wrong = wrong_solution();
+    std::string wrong = describe_wrong_matrix();
+    if (wrong.empty() && stage != Stage::assembly) wrong = describe_wrong_residual();
+    if (wrong.empty() && stage == Stage::solver) finish_solution();
+    if (wrong.empty() && stage != Stage::assembly) wrong = describe_wrong_solution();
     return {wrong.empty(), wrong.empty() ? right() : wrong};
   }
   std::string details() const {
@@ -142,7 +142,7 @@ class Model {
     end_phase(w, 1);
   }
   void solve(Worker w) {
-    system_.impose(w);
+    system_.impose_boundary(w);
     link_.meet(w);
     end_phase(w, 2);
     solver_.begin(w);
@@ -167,7 +167,7 @@ class Model {
     proof_ = Examiner(system_, solver_.p.data(), stage != Stage::assembly).examine(solver_.r.data());
     link_.combine(proof_);
   }
-  void go_on() {
+  void finish_solution() {
     link_.each([&](Worker w) {
       Outcome rest = solver_.solve(w, most_steps, outcome_.first);
       if (w.index == 0) finished_ = rest;
@@ -178,7 +178,7 @@ class Model {
     if (value <= allowed) return "";
     return join({what, " is ", value, ", allowed ", allowed});
   }
-  std::string wrong_matrix() const {
+  std::string describe_wrong_matrix() const {
     double h = width(request_.elements), entry = 1e-13 * h;
     std::string out = beyond("an entry's difference from its mirror image", proof_.worst_pair, entry);
     if (out.empty()) out = beyond("the sum of a row that no face changed", proof_.worst_row, entry);
@@ -190,7 +190,7 @@ class Model {
                    bounds_.rounding);
     return out;
   }
-  std::string wrong_residual() const {
+  std::string describe_wrong_residual() const {
     if (outcome_.steps == 0) return "no iteration was made";
     double off = std::abs(std::sqrt(proof_.square) - outcome_.residual);
     std::string out = beyond("the difference of the residual from that of the recurrence", off, 10 * bounds_.rounding);
@@ -198,7 +198,7 @@ class Model {
       out = beyond("the residual, as a share of the first", outcome_.residual / outcome_.first, reduction);
     return out;
   }
-  std::string wrong_solution() const {
+  std::string describe_wrong_solution() const {
     if (stage == Stage::solver && !(finished_.residual <= reduction * outcome_.first))
       return "the solver did not come to the end from where the iterations left it";
     return beyond("the error against the analytic solution", std::sqrt(proof_.error), bounds_.error);

@@ -29,7 +29,7 @@ constexpr double whole_source = 24 / M_PI - 1;
 
 // Moves a node of the even mesh to its place in the bent mesh, in which no two elements are alike. The faces stay
 // even.
-inline Point bent(const Point& even) {
+inline Point bend_mesh(const Point& even) {
   double bend = 0.05;
   for (double x : even) bend *= std::sin(M_PI * x);
   return {even[0] + bend, even[1] - 0.6 * bend, even[2] + 0.4 * bend};

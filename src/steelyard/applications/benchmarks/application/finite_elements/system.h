@@ -77,12 +77,12 @@ class System {
     return sum;
   }
   // On the faces the solution is given: their rows become those of the identity, their columns go to the other side.
-  void impose(Worker w) {
+  void impose_boundary(Worker w) {
     lines(w, [&](int y, int z) {
       bool inner = std::min(part.depth(1, y), part.depth(2, z)) > 1;
       Part::Line rows = part.line(y, z);
       for (int x = 0; x < part.size[0]; ++x)
-        if (!inner || part.depth(0, x) <= 1) impose(rows[x], x, y, z);
+        if (!inner || part.depth(0, x) <= 1) impose_boundary(rows[x], x, y, z);
     });
   }
 
@@ -127,7 +127,7 @@ class System {
       right[row] += elements.load[i][lane];
     }
   }
-  void impose(std::size_t row, int x, int y, int z) {
+  void impose_boundary(std::size_t row, int x, int y, int z) {
     double* values = &matrix.values[entries * row];
     if (part.depth(x, y, z) == 0) {
       std::fill_n(values, entries, 0.0);

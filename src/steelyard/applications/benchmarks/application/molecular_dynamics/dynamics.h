@@ -14,7 +14,7 @@ class Dynamics {
         team_(team),
         box_(problem.particles),
         cut_(box_, ranks),
-        block_(afforded(here, rank)),
+        block_(check_room(here, rank)),
         simulation_(problem_, box_, block_, policy, link, team),
         prover_(simulation_, problem_, box_, link, team) {}
 
@@ -37,10 +37,10 @@ class Dynamics {
       if (w.index == 0) proof_.after = state;
     });
     proof_.steps = simulation_.done();
-    proof_.present = prover_.present();
-    proof_.force_error = prover_.farthest_force();
-    const bool passed =
-        proof_.present == problem_.particles && proof_.energy_kept() && proof_.at_rest() && proof_.forces_right();
+    proof_.particle_count = prover_.count_particles();
+    proof_.force_error = prover_.find_worst_force();
+    const bool passed = proof_.particle_count == problem_.particles && proof_.energy_kept() && proof_.is_at_rest() &&
+                        proof_.forces_right();
     return {passed, words()};
   }
   // Moves one particle of the sample and makes it faster: then the force, the energy and the momentum are wrong.
@@ -58,22 +58,22 @@ class Dynamics {
   }
   std::string details() const {
     json::Object out;
-    out.add("particles", static_cast<double>(proof_.present))
+    out.add("particles", static_cast<double>(proof_.particle_count))
         .add("steps", static_cast<double>(proof_.steps))
         .add("rebuilds", static_cast<double>(simulation_.rebuilds()))
         .add("blocks", json::text(join({cut_.blocks[0], " x ", cut_.blocks[1], " x ", cut_.blocks[2]})))
-        .add("before", described(proof_.before))
-        .add("after", described(proof_.after))
+        .add("before", describe_state(proof_.before))
+        .add("after", describe_state(proof_.after))
         .add("energy_allowed", proof_.energy_allowed())
         .add("energy_kept", proof_.energy_kept() ? "true" : "false")
-        .add("momentum_zero", proof_.at_rest() ? "true" : "false")
+        .add("momentum_zero", proof_.is_at_rest() ? "true" : "false")
         .add("force_error", proof_.force_error)
         .add("forces_right", proof_.forces_right() ? "true" : "false");
     return out.str();
   }
 
  private:
-  Block afforded(int here, int rank) const {
+  Block check_room(int here, int rank) const {
     const Block block(box_, cut_, rank);
     const std::size_t bytes = static_cast<std::size_t>(here) * Simulation<Link>::bytes(block);
     if (std::size_t available = available_memory(); bytes > available)
@@ -83,13 +83,13 @@ class Dynamics {
   }
   std::string words() const {
     const double drift = proof_.after.modified - proof_.before.modified;
-    return join({proof_.present, " of ", problem_.particles,
+    return join({proof_.particle_count, " of ", problem_.particles,
                  " particles; the energy of one, but for the step's known error, changed by ", drift, " (allowed ",
                  proof_.energy_allowed(), "); its momentum is ", proof_.momentum(), " (allowed ",
                  Proof::momentum_allowed, "); forces on ", Prover<Link>::samples, " particles are ", proof_.force_error,
                  " off direct sums over all (allowed ", Proof::force_allowed, ")"});
   }
-  static std::string described(const State& s) {
+  static std::string describe_state(const State& s) {
     return json::Object()
         .add("kinetic", s.kinetic)
         .add("potential", s.potential)

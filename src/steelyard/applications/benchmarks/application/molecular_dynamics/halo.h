@@ -58,7 +58,7 @@ class Halo {
 
   // Chooses the images of the `n` particles of the block. Returns the number of particles and images, which do not fit
   // if it exceeds the room. Every thread calls it.
-  std::size_t establish(Worker w, Point* points, std::size_t n) {
+  std::size_t choose_images(Worker w, Point* points, std::size_t n) {
     std::size_t total = n;
     for (int d = 0; d < 3; ++d) {
       Axis& axis = axes_[d];
@@ -67,7 +67,7 @@ class Halo {
         const double at = points[i].c[d];
         return at < low ? (at >= high ? 2 : 0) : at >= high ? 1 : -1;
       });
-      if (w.index == 0) arrange(d, total);
+      if (w.index == 0) agree_on_counts(d, total);
       team_.barrier().wait();
       total = axis.end;
       if (!fits_) return room_ + 1;
@@ -89,7 +89,7 @@ class Halo {
     Mail mail;
   };
 
-  void arrange(int d, std::size_t total) {
+  void agree_on_counts(int d, std::size_t total) {
     Axis& axis = axes_[d];
     std::array<std::size_t, 2> out{axis.selection.found[0].size(), axis.selection.found[1].size()};
     // A block that is its own neighbour gets from above what it gives to the neighbour below.

@@ -15,7 +15,7 @@ struct State {
 
 struct Proof {
   State before, after;
-  std::size_t steps = 0, present = 0;
+  std::size_t steps = 0, particle_count = 0;
   double force_error =
       NAN;  // greatest error in a sample of particles, relative to the sum of the magnitudes of pair forces
 
@@ -24,16 +24,16 @@ struct Proof {
   // Rounding errors of some 50 pairs per particle: coordinates reach 1e2, and a force changes by 1e3 per length.
   static constexpr double momentum_allowed = 1e-12, force_allowed = 1e-11;
 
-  double energy_allowed() const { return rest * (std::abs(before.correction) + std::abs(after.correction)) + jumps(); }
+  double energy_allowed() const { return rest * (std::abs(before.correction) + std::abs(after.correction)) + jump(); }
   // The force jumps at the cutoff, so pairs that cross it in a step add random errors: six standard deviations.
   // Kinetic theory gives 2 pi cutoff^2 density w crossings per particle and time, w = sqrt(2 T); each adds half of
   // force times w times step.
-  double jumps() const {
+  double jump() const {
     const double w = std::sqrt(4.0 / 3 * std::max(before.kinetic, after.kinetic));
     const double crossings =
         2 * std::numbers::pi * cutoff * cutoff * density * w * time_step * static_cast<double>(steps);
     const double each = std::abs(Pair(cutoff * cutoff).slope) * cutoff * w * time_step / 2;
-    return 6 * each * std::sqrt(crossings / static_cast<double>(present));
+    return 6 * each * std::sqrt(crossings / static_cast<double>(particle_count));
   }
   bool energy_kept() const { return std::abs(after.modified - before.modified) <= energy_allowed(); }
   double momentum() const {
@@ -41,7 +41,7 @@ struct Proof {
     for (double p : after.momentum) most = std::isfinite(p) ? std::max(most, std::abs(p)) : p;
     return most;
   }
-  bool at_rest() const { return momentum() <= momentum_allowed; }
+  bool is_at_rest() const { return momentum() <= momentum_allowed; }
   bool forces_right() const { return force_error <= force_allowed; }
 };
 
@@ -69,10 +69,10 @@ class Prover {
   }
 
   // Compares the forces on a sample of particles with sums over all particles. All processes have the same sample.
-  double farthest_force() {
-    std::vector<double> sample = gathered(), sums(4 * samples);
+  double find_worst_force() {
+    std::vector<double> sample = gather_sample(), sums(4 * samples);
     std::vector<std::vector<double>> parts(team_.size(), sums);
-    team_.each([&](Worker w) { directly(w, sample, parts[w.index]); });
+    team_.each([&](Worker w) { sum_all_forces(w, sample, parts[w.index]); });
     for (const auto& part : parts)
       for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += part[k];
     link_.sum(sums.data(), sums.size());
@@ -86,7 +86,7 @@ class Prover {
     }
     return most;
   }
-  std::size_t present() {
+  std::size_t count_particles() {
     auto count = static_cast<double>(simulation_.particles.count);
     link_.sum(&count, 1);
     return static_cast<std::size_t>(count);
@@ -120,7 +120,7 @@ class Prover {
     }
     to[1] += energy, to[2] += bent;
   }
-  std::vector<double> gathered() {
+  std::vector<double> gather_sample() {
     const Particles& p = simulation_.particles;
     std::vector<double> out(words * samples);
     for (std::size_t i = 0; i < p.count; ++i) {
@@ -134,7 +134,7 @@ class Prover {
   }
   // Adds the forces of the block's particles on each particle of the sample: the nearest image of each, in double
   // precision, one after the other.
-  void directly(Worker w, const std::vector<double>& sample, std::vector<double>& sums) const {
+  void sum_all_forces(Worker w, const std::vector<double>& sample, std::vector<double>& sums) const {
     const Particles& p = simulation_.particles;
     for (auto [i, end] = w.part(p.count); i < end; ++i)
       for (std::size_t s = 0; s < samples; ++s) {

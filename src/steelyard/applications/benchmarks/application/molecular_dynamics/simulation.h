@@ -76,7 +76,7 @@ class Simulation {
     if (w.index == 0) fill();
     team_.barrier().wait();
     settle(w);
-    relist(w);
+    rebuild_lists(w);
     forces(w);
     places_[w.index].count = 0;
     team_.barrier().wait();
@@ -88,7 +88,7 @@ class Simulation {
       advance(w, step == 0 ? time_step / 2 : time_step);
       forces(w);
     }
-    kick(w, time_step / 2);
+    change_velocities(w, time_step / 2);
     if (w.index == 0) done_ = in_order_ ? problem_.steps : 0;
     team_.barrier().wait();
   }
@@ -165,7 +165,7 @@ class Simulation {
   void each(Worker w, Call call) {
     for (auto [i, end] = w.part(particles.count); i < end; ++i) call(i);
   }
-  void kick(Worker w, double by) {
+  void change_velocities(Worker w, double by) {
     each(w, [&](std::size_t i) { four(particles.velocity[i]) += by * four(particles.force[i]); });
   }
   // Changes velocities by `by` and positions by a step. Then updates the images, or the lists if a particle has crossed
@@ -187,14 +187,14 @@ class Simulation {
     if (w.index == 0) ++since_;
     team_.barrier().wait();
     if (most > skin * skin / 4 || since_ >= longest)
-      relist(w);
+      rebuild_lists(w);
     else
       halo.forward(w, particles.at.data(), true);
   }
-  void relist(Worker w) {
+  void rebuild_lists(Worker w) {
     bool fits = migration_.move(w, particles);
     if (rebuilds_ % sorted_every == 0) order(w);
-    const std::size_t all = halo.establish(w, particles.at.data(), particles.count);
+    const std::size_t all = halo.choose_images(w, particles.at.data(), particles.count);
     fits = fits && all <= block_.room_with_images();
     if (fits) {
       cells_.sort(w, particles.at.data(), all);

@@ -126,7 +126,7 @@ class Contributions {
 
   // Calls add(local column, value) for every product that belongs to the local row.
   template <class Add>
-  void of_row(std::uint32_t row, Add add) const {
+  void add_products_of_row(std::uint32_t row, Add add) const {
     for (std::size_t t = row_begin_[row]; t < row_begin_[row + 1]; ++t)
       for (std::size_t e = begin_[terms_[t].vector]; e < begin_[terms_[t].vector + 1]; ++e)
         add(column_[e], terms_[t].factor * value_[e]);

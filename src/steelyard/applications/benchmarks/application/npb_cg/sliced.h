@@ -25,7 +25,7 @@ class Sliced {
     std::vector<std::vector<std::uint32_t>> lengths(blocks, std::vector<std::uint32_t>(last - first));
     RowSum sum(columns);
     for (std::uint32_t row = first; row < last; ++row) {
-      matrix.of_row(row, [&](std::uint32_t column, double value) { sum.add(column, value); });
+      matrix.add_products_of_row(row, [&](std::uint32_t column, double value) { sum.add(column, value); });
       sum.take([&](std::uint32_t column, double) { ++lengths[column / width_][row - first]; });
     }
     for (const auto& block : lengths) cut(block);
@@ -43,7 +43,7 @@ class Sliced {
     std::size_t rows = last_ - first_;
     RowSum sum(matrix.columns().size());
     for (std::uint32_t row = first_; row < last_; ++row) {
-      matrix.of_row(row, [&](std::uint32_t column, double value) { sum.add(column, value); });
+      matrix.add_products_of_row(row, [&](std::uint32_t column, double value) { sum.add(column, value); });
       sum.take([&](std::uint32_t column, double value) {
         std::uint32_t block = column / width_;
         std::size_t& place = places[block * rows + row - first_];

@@ -82,8 +82,8 @@ class Batch {
     return {Streams(factor, first[0]), Streams(factor, first[1]), Streams(factor, first[2]), Streams(factor, first[3])};
   }
   void generate() {
-    inside_ += keep_inside(streams_[0].next(), streams_[1].next(), &x_[inside_], &y_[inside_]);
-    inside_ += keep_inside(streams_[2].next(), streams_[3].next(), &x_[inside_], &y_[inside_]);
+    inside_ += gather_inside(streams_[0].next(), streams_[1].next(), &x_[inside_], &y_[inside_]);
+    inside_ += gather_inside(streams_[2].next(), streams_[3].next(), &x_[inside_], &y_[inside_]);
   }
   // Transforms the first `packs` registers of gathered pairs, and moves the rest to the front.
   void transform(std::size_t packs) {

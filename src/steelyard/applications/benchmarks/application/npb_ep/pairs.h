@@ -126,7 +126,7 @@ class Streams {
 };
 
 // Stores the lanes of x and y inside the unit circle at `to_x` and `to_y`, without gaps. Returns their number.
-inline std::size_t keep_inside(Pack x, Pack y, double* to_x, double* to_y) {
+inline std::size_t gather_inside(Pack x, Pack y, double* to_x, double* to_y) {
 #if defined(__AVX512F__)
   __mmask8 inside = _mm512_cmp_pd_mask(x * x + y * y, _mm512_set1_pd(1.0), _CMP_LE_OQ);
   _mm512_storeu_pd(to_x, _mm512_maskz_compress_pd(inside, x));

@@ -182,14 +182,14 @@ struct IS {
     for (std::size_t r = 0; r < size; ++r) sends[r] = static_cast<int>(keys_of(mine.data(), r));
     arrived = crossing.begin(sends, packed.data(), register_keys, received.data());
     auto count = [&](const Key* from, const Key* to) { count_keys(from, to, low, counts.data()); };
-    size <= few ? pick_each(count) : place_each(count);
+    size <= few ? count_each(count) : place_each(count);
     crossing.send_rest();
     phases.end_phase(1);
     crossing.finish(count);
     phases.end_phase(2);
   }
   template <class Use>
-  void pick_each(Use count) {
+  void count_each(Use count) {
     for (std::size_t at = 0; at < own; at += chunk) {
       const Key* from = keys.data() + at;
       std::size_t length = std::min(chunk, own - at);

@@ -69,7 +69,7 @@ struct Decomposition {
   }
   // How many groups a block's strips are swept in, so that what is read again stays in the second cache. A neighbour in
   // y would have to wait for the last of them.
-  int groups() const { return rows > 1 ? 1 : (strips_of(y) + fitting(x) - 1) / fitting(x); }
+  int groups() const { return rows > 1 ? 1 : (strips_of(y) + count_fitting_strips(x) - 1) / count_fitting_strips(x); }
   explicit operator bool() const { return columns > 0; }
 
   // Returns the counts up to `most` that have a decomposition, as words.
@@ -94,7 +94,7 @@ struct Decomposition {
   static int strips_of(const std::vector<int>& ys) { return (widest(ys) + lanes - 1) / lanes; }
   // Strips of which five planes of states, with one strip more on both sides, and one plane each of forcing, values and
   // shares fill five eighths of a second cache of 2 MiB.
-  static int fitting(const std::vector<int>& xs) {
+  static int count_fitting_strips(const std::vector<int>& xs) {
     constexpr int cache = 5 << 18, vector = sizeof(Five);
     return std::max(1, (cache / (vector * (widest(xs) + lanes + 3)) - 10) / 8);
   }
@@ -103,7 +103,7 @@ struct Decomposition {
   static double cost(int n, const std::vector<int>& xs, const std::vector<int>& ys) {
     double across = static_cast<double>(xs.size()) - 1, down = static_cast<double>(ys.size()) - 1;
     double vectors = strips_of(ys) * (widest(xs) + lanes - 1.0);
-    double again = down > 1 && strips_of(ys) > fitting(xs) + 1 ? 17.0 / 16 : 1;
+    double again = down > 1 && strips_of(ys) > count_fitting_strips(xs) + 1 ? 17.0 / 16 : 1;
     return again * vectors * (1 + (across + down - 2) / (n - 2.0));
   }
   static int widest(const std::vector<int>& borders) {

@@ -110,7 +110,7 @@ class StepProof {
         // This block does not know the points across its corners.
         if ((i == 1 && j == at_.ny && at_.west && at_.north) || (i == at_.nx && j == 1 && at_.east && at_.south))
           continue;
-        State left = own(i, j, k, halfway(i, j, k)), neighbours = below(i, j, k),
+        State left = own(i, j, k, apply_first_half(i, j, k)), neighbours = below(i, j, k),
               residual = applied(at_.n, {x + i, y + j, k}, before), forcing = wanted(x + i, y + j, k);
         for (std::size_t m = 0; m < 5; ++m) {
           double given = time_step_ * (residual[m] - forcing[m]), defect = left[m] + omega * neighbours[m] - given;
@@ -165,7 +165,7 @@ class StepProof {
     return out;
   }
   // Returns y, which follows from w; 0 at the boundary.
-  State halfway(int i, int j, int k) const {
+  State apply_first_half(int i, int j, int k) const {
     State out{};
     if (!inner(i, j)) return out;
     for (std::size_t direction = 0; direction < 3; ++direction) {
@@ -173,7 +173,7 @@ class StepProof {
       State share = beside(a, b, c, direction, 1, change_[place(a, b, c)]);
       for (std::size_t m = 0; m < 5; ++m) out[m] += omega * share[m];
     }
-    out = solved(i, j, k, out);
+    out = eliminate(i, j, k, out);
     for (std::size_t m = 0; m < 5; ++m) out[m] += change_[place(i, j, k)][m];
     return out;
   }
@@ -182,13 +182,13 @@ class StepProof {
     State out{};
     for (std::size_t direction = 0; direction < 3; ++direction) {
       int a = i - (direction == 0), b = j - (direction == 1), c = k - (direction == 2);
-      State share = beside(a, b, c, direction, -1, halfway(a, b, c));
+      State share = beside(a, b, c, direction, -1, apply_first_half(a, b, c));
       for (std::size_t m = 0; m < 5; ++m) out[m] += share[m];
     }
     return out;
   }
   // Solves D x = given by elimination; the diagonal element of D is the greatest of each column.
-  State solved(int i, int j, int k, State given) const {
+  State eliminate(int i, int j, int k, State given) const {
     std::array<State, 5> columns;
     for (std::size_t m = 0; m < 5; ++m) {
       State unit{};

@@ -70,7 +70,7 @@ class Solver {
     for (int k = 1; k <= at_.nz; ++k)
       for (int b = 0; b < at_.strips; ++b)
         for (int s = 1; s <= at_.last(); ++s) {
-          Five x = masked(memory_.v[index(k, b, s)], masks_.at(s, b));
+          Five x = mask_lanes(memory_.v[index(k, b, s)], masks_.at(s, b));
           for (int m = 0; m < 5; ++m) sum.c[m] += x.c[m] * x.c[m];
         }
     State squares{};
@@ -186,7 +186,7 @@ class Solver {
       for (int k = 1; k <= at_.nz; ++k) {
         if (fresh && group == 0) links_.fetch(k);
         phases_.end_phase(3);
-        forward_group(fresh, k, at_.group(group), at_.group(group + 1));
+        sweep_forward(fresh, k, at_.group(group), at_.group(group + 1));
         if (group + 1 < at_.groups)
           leave_row(north, between(k));
         else
@@ -194,7 +194,7 @@ class Solver {
         phases_.end_phase(3);
       }
   }
-  void forward_group(bool fresh, int k, int first, int end) {
+  void sweep_forward(bool fresh, int k, int first, int end) {
     for (int b = first; b < end; ++b) {
       Five *v = memory_.v.data() + at_.at(k, b, 0), *given = fresh ? memory_.line.data() + 1 : v;
       if (fresh) residual_of(k, b, first, given);

@@ -101,7 +101,7 @@ template <int side>
 }
 
 typedef long long Mask __attribute__((vector_size(pack_bytes), may_alias));
-[[gnu::always_inline]] inline Five masked(const Five& x, Mask mask) {
+[[gnu::always_inline]] inline Five mask_lanes(const Five& x, Mask mask) {
   Five out;
   for (int m = 0; m < 5; ++m) out.c[m] = reinterpret_cast<Pack>(reinterpret_cast<Mask>(x.c[m]) & mask);
   return out;
@@ -155,7 +155,7 @@ inline void forward_strip(const Layout& at, const Scalars& c, const Masks& masks
     Point p(u[s], c);
     for (int m = 0; m < 5; ++m) sum.c[m] += up<1>(carried.row[s + lanes - 1].c[m], out[1].c[m]);
     add(sum, out[0]);
-    sum = masked(sum, masks.at(s, b));
+    sum = mask_lanes(sum, masks.at(s, b));
     Changes change = solve(p, sum, c);
     Five x = vector_of(p, change);
     v[s] = x;
@@ -182,7 +182,7 @@ inline void backward_strip(const Layout& at, const Scalars& c, const Masks& mask
     Changes before = changes_of(p, v[s]);
     for (int m = 0; m < 5; ++m) sum.c[m] += down<1>(out[1].c[m], top ? Pack{} : carried.row[s - lanes + 1].c[m]);
     add(sum, out[0]);
-    sum = masked(sum, masks.at(s, b));
+    sum = mask_lanes(sum, masks.at(s, b));
     Changes change = solve(p, sum, c);
     change.x1 += before.x1, change.dot += before.dot, change.z += before.z;
     for (int m = 0; m < 3; ++m) change.y[m] += before.y[m];

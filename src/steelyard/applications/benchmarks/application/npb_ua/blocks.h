@@ -62,7 +62,7 @@ class BlockMaker {
     std::fill(parts + share.back_parts[2], parts + share.back_parts[2] + back_size(share, 2), 0.0);
     std::fill(parts + share.back_parts[1], parts + share.back_parts[1] + back_size(share, 1), 0.0);
     topology_.each_element(w, [&](int e) {
-      double edge = std::ldexp(1.0, -topology_.level(e)), k = of_stiffness(edge), m = of_mass(edge);
+      double edge = std::ldexp(1.0, -topology_.level(e)), k = stiffness_factor(edge), m = mass_factor(edge);
       for (std::uint32_t left = topology_.split(e); left; left &= left - 1) {
         int entity = __builtin_ctz(left);
         double* to = parts + topology_.back(e, entity);
@@ -81,8 +81,8 @@ class BlockMaker {
  private:
   static constexpr double far_away = 10;
 
-  double of_stiffness(double edge) const { return diffusion * edge / 2; }
-  double of_mass(double edge) const { return edge * edge * edge / 8 / dt_; }
+  double stiffness_factor(double edge) const { return diffusion * edge / 2; }
+  double mass_factor(double edge) const { return edge * edge * edge / 8 / dt_; }
   static int back_size(const Share& share, std::size_t kind) {
     return batches_of(share.split[kind]) * split_points_of_kind[kind] * lanes;
   }
@@ -91,7 +91,7 @@ class BlockMaker {
     const Cell& cell = topology_.mesh().leaves()[static_cast<std::size_t>(e)];
     double edge = std::ldexp(1.0, -cell.level);
     out.edge[lane] = edge;
-    out.stiffness[lane] = of_stiffness(edge), out.mass[lane] = of_mass(edge),
+    out.stiffness[lane] = stiffness_factor(edge), out.mass[lane] = mass_factor(edge),
     out.advection[lane] = -2 * velocity / edge;
     for (std::size_t d = 0; d < 3; ++d) {
       out.origin[d][lane] = cell.at[d] * edge;

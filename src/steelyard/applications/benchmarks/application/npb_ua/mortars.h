@@ -46,7 +46,7 @@ inline void project(const Share& share, double* slots) {
 }
 
 // Applies the transposed projection: from what elements give to their split edges and faces to the points of these.
-inline void hand_back(const Share& share, double* parts) {
+inline void project_back(const Share& share, double* parts) {
   for (int b = 0; b < batches_of(share.split[1]); ++b) {
     const int* from = share.element_parts[1].data() + b * lanes;
     double* to = parts + share.back_parts[1] + b * split_points * lanes;

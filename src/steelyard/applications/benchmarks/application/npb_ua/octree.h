@@ -37,10 +37,10 @@ class Octree {
   // finest upwards. The result is the minimal tree, whatever the mesh was before.
   void build(const Point& centre, double radius) {
     open_windows(centre, radius);
-    part_near(centre, radius);
+    divide_near_source(centre, radius);
     for (int level = finest_ - 1; level > 0; --level)
       for (const Triple& cell : parted_[at(level)])
-        for (const Triple& by : near_) part_parent(level, {cell[0] + by[0], cell[1] + by[1], cell[2] + by[2]});
+        for (const Triple& by : near_) divide_parent(level, {cell[0] + by[0], cell[1] + by[1], cell[2] + by[2]});
     leaves_.clear();
     enumerate({0, {0, 0, 0}});
   }
@@ -105,13 +105,13 @@ class Octree {
     value = parted;
     parted_[at(level)].push_back(cell);
   }
-  void part_parent(int level, const Triple& cell) {
+  void divide_parent(int level, const Triple& cell) {
     for (int c : cell)
       if (c < 0 || c >> level != 0) return;
     part(level - 1, {cell[0] >> 1, cell[1] >> 1, cell[2] >> 1});
   }
 
-  void part_near(const Point& centre, double radius) {
+  void divide_near_source(const Point& centre, double radius) {
     const Window& window = windows_[at(finest_ - 1)];
     double edge = std::ldexp(1.0, 1 - finest_);
     auto gap = [&](int cell, std::size_t d) {

@@ -57,7 +57,7 @@ inline void turn_inside(const Block& block, const double* r, double* p, double* 
 }
 
 // Returns the squared residual of the nodes inside the elements, weighted by the preconditioner.
-inline Pack square_inside(const Block& block, const double* r) {
+inline Pack square_residual_inside(const Block& block, const double* r) {
   Pack out{};
   for (std::size_t n = 0; n < inner; ++n, r += lanes)
     out += pack_at(r) * pack_at(r) * block.inverse[middles[inner_node(n)]];

@@ -30,9 +30,9 @@ class Solver {
   // Creates the mesh of the start, with a temperature of 0.
   void start(Worker w) {
     adapt(w, 0, false);
-    cool(w);
+    set_to_zero(w);
   }
-  void cool(Worker w) {
+  void set_to_zero(Worker w) {
     state_.each_block(w, [&](std::size_t b) { std::fill_n(state_.node_values(b), nodes * lanes, 0.0); });
     team_.barrier().wait();
   }
@@ -57,10 +57,10 @@ class Solver {
   }
 
   void step(Worker w, double time) {
-    convect(w, time);
+    advance_convection(w, time);
     double rho = guess(w), alpha = 0, beta = 0;
     for (int i = 0; i < iterations; ++i) {
-      alpha = rho / sum_(w, operate(w, i > 0, alpha, beta));
+      alpha = rho / sum_(w, apply_operator(w, i > 0, alpha, beta));
       mark(w, operating);
       if (i + 1 == iterations) break;
       double next = sum_(w, reduce(w, alpha));
@@ -115,7 +115,7 @@ class Solver {
   }
 
   // Computes the explicit half of the step. The initial guess is the average of the parts that it writes.
-  void convect(Worker w, double time) {
+  void advance_convection(Worker w, double time) {
     state_.each_block(w, [&](std::size_t b) {
       const Block& block = state_.blocks[b];
       double *temperature = state_.node_values(b), *parts = state_.part(b), *x = State::inside(state_.inside_x, b);
@@ -139,7 +139,7 @@ class Solver {
     project(share, x);
     Pack rho{};
     state_.each_block(w, [&](std::size_t b) { rho += start_inside(b); });
-    hand_back(share, parts);
+    project_back(share, parts);
     team_.barrier().wait();
     each_mortar<Sources::all>(share, parts, [&](int slot, Pack sum, const Batch&) {
       Pack z = sum * pack_at(state_.inverse.data() + slot);
@@ -160,12 +160,12 @@ class Solver {
     residual(state_.blocks[b], state_.node_values(b), u, state_.part(b));
     double* r = State::inside(state_.inside_r, b);
     std::copy_n(state_.part(b) + surface * lanes, inner * lanes, r);
-    return square_inside(state_.blocks[b], r);
+    return square_residual_inside(state_.blocks[b], r);
   }
 
   // Applies the operator to the direction. Returns this thread's share of their product. The direction of inside nodes
   // is updated here, where it is needed, and the solution moves along the last direction.
-  double operate(Worker w, bool follows, double alpha, double beta) {
+  double apply_operator(Worker w, bool follows, double alpha, double beta) {
     const Share& share = state_.topology.share(w);
     project(share, state_.p.data());
     Pack product{};
@@ -177,7 +177,7 @@ class Solver {
                   State::inside(state_.inside_x, b), alpha, beta, follows, u);
       product += apply(block, u, state_.part(b));
     });
-    hand_back(share, state_.parts.data());
+    project_back(share, state_.parts.data());
     return total(product);
   }
 
@@ -193,7 +193,7 @@ class Solver {
       const double* parts = state_.part(b) + surface * lanes;
       double* r = State::inside(state_.inside_r, b);
       for (std::size_t n = 0; n < inner * lanes; n += lanes) pack_at(r + n) -= alpha * pack_at(parts + n);
-      rho += square_inside(state_.blocks[b], r);
+      rho += square_residual_inside(state_.blocks[b], r);
     });
     return total(rho);
   }

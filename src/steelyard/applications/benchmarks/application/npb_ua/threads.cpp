@@ -48,7 +48,7 @@ struct UA {
   void prepare(Worker w, std::size_t) {
     solver.start(w);
     solver.step(w, 0);
-    solver.cool(w);
+    solver.set_to_zero(w);
     if (w.index != 0) return;
     elements.reserve(static_cast<std::size_t>(size.steps / adapt_every));
     elements.assign(1, {0, solver.elements()});

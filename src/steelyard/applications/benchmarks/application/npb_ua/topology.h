@@ -68,7 +68,7 @@ class Topology {
     std::tie(mine.first_block, mine.last_block) = w.part(padded(mesh.leaves().size()) / lanes, 1);
     mine.plain = mine.other = mine.split = {};
     team_.barrier().wait();
-    each_element(w, [&](int e) { survey(e); });
+    each_element(w, [&](int e) { find_split_entities(e); });
     each_entity(mine, [&](int e, int entity) { slots_[index(e, entity)] = decide(mine, e, entity); });
     team_.barrier().wait();
     lay_out(mine);
@@ -165,7 +165,7 @@ class Topology {
   static std::size_t index(int e, int entity) { return to((e / lanes * entity_count + entity) * lanes + e % lanes); }
 
   // What is next to an element in each direction.
-  void survey(int e) {
+  void find_split_entities(int e) {
     const Cell& cell = mesh_->leaves()[to(e)];
     int* near = &near_[to(e * entity_count)];
     for (int n = 0; n < entity_count; ++n) {
