@@ -1,4 +1,4 @@
-// Machine-dependent choices of kernels of large arrays: how they store and block, and the shape of device code.
+// Choices that depend on the machine, for kernels of large arrays: stores, blocks, and the shape of device code.
 #pragma once
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 namespace steelyard {
 
-// A vector from where no vector begins. By memcpy: Clang 14 forgets that a reference to a type is unaligned.
+// A vector at any address, by memcpy: Clang 14 forgets that a reference to a type is unaligned.
 template <class V>
 V loose(const double* p) {
   V value;
@@ -27,14 +27,14 @@ void put(double* p, Streamed value) {
     *reinterpret_cast<Streamed*>(p) = value;
 }
 
-// Bytes of a cache by sysconf(3), or `otherwise` where the system does not say.
+// Returns the bytes of a cache from sysconf(3), or `otherwise` if the system does not report them.
 inline std::size_t cache_bytes(int level, std::size_t otherwise) {
   long known = sysconf(level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE);
   return known > 0 ? static_cast<std::size_t>(known) : otherwise;
 }
 
-// The parameter `stores`. Stores that bypass the caches spare the memory a third of its work, but slow down what a
-// cache would hold: "fitting" takes them where the arrays, so many bytes, are larger than the last cache.
+// The parameter `stores`. Stores that bypass the caches spare the memory a third of its work, but slow down data that
+// a cache would hold. "fitting" bypasses the caches if the arrays (in bytes) are larger than the last one.
 [[gnu::cold]] inline bool streams(Params& p, std::size_t bytes) {
   std::string stores = p.choice("stores", "fitting", {"fitting", "ordinary", "streaming"});
   if (stores == "streaming" && !has_streaming_stores())
@@ -43,7 +43,7 @@ inline std::size_t cache_bytes(int level, std::size_t otherwise) {
   return has_streaming_stores() && bytes > std::max(cache_bytes(2, 1 << 20), cache_bytes(3, 8 << 20));
 }
 
-// Data that only one worker writes, on lines of its own (two, since lines are fetched in pairs).
+// Data that only one worker writes, on separate cache lines (two, because lines are fetched in pairs).
 template <class T>
 struct alignas(128) Own {
   T value{};

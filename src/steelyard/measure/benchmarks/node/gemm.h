@@ -1,4 +1,4 @@
-// A product of matrices for the caches and registers: both factors are packed in the order in which they are read.
+// A matrix product for caches and registers: both factors are packed in the order in which they are read.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@ constexpr std::size_t most_depth = (std::size_t{36} << 10) / (tile_columns * siz
 
 constexpr std::size_t over(std::size_t n, std::size_t part) { return (n + part - 1) / part; }
 
-// How an order is cut: `depth` terms of the sums at a time, in `steps` steps; `panels` of columns.
+// How a matrix is divided: `depth` terms of the sums at a time, in `steps` steps; `panels` of columns.
 struct Cut {
   std::size_t order, steps, depth, panels;
   explicit Cut(std::size_t n)
@@ -32,7 +32,7 @@ struct Cut {
   }
 };
 
-// Panel after panel, the `tile_columns` words of a row of a panel together; zeros beyond the last column.
+// Packs panel after panel. The `tile_columns` words of a row of a panel lie together, with zeros at the end.
 inline void pack_right(const Cut& cut, const double* b, double* packed, std::size_t first, std::size_t last) {
   for (std::size_t step = 0; step < cut.steps; ++step)
     for (std::size_t panel = first; panel < last; ++panel) {
@@ -48,7 +48,7 @@ inline void pack_right(const Cut& cut, const double* b, double* packed, std::siz
     }
 }
 
-// Strip after strip of `tile_rows` rows, the words of a column of a strip together; zeros beyond the last row.
+// Packs strip after strip of `tile_rows` rows. The words of a column of a strip lie together, with zeros at the end.
 inline void pack_left(const double* __restrict a, std::size_t stride, std::size_t rows, std::size_t depth,
                       double* __restrict to) {
   for (std::size_t row = 0; row < rows; row += tile_rows, to += tile_rows * depth) {
@@ -63,7 +63,7 @@ inline void pack_left(const double* __restrict a, std::size_t stride, std::size_
   }
 }
 
-// c = a b, or c += a b, for one tile; `a` is a packed strip, `b` a packed panel.
+// Computes c = a b, or c += a b, for one tile; `a` is a packed strip, `b` a packed panel.
 inline void tile(const double* __restrict a, const double* __restrict b, std::size_t depth, double* __restrict c,
                  std::size_t stride, bool add) {
   typedef double Anywhere __attribute__((vector_size(pack_bytes), may_alias, aligned(8)));
@@ -92,7 +92,7 @@ inline void tile(const double* __restrict a, const double* __restrict b, std::si
     }
 }
 
-// A tile that reaches beyond the product's border is made beside it.
+// A tile that crosses the border of the product is computed in separate memory.
 inline void tile_at_border(const double* a, const double* b, std::size_t depth, double* c, std::size_t stride, bool add,
                            std::size_t rows, std::size_t columns) {
   alignas(pack_bytes) double whole[tile_rows * tile_columns];
@@ -102,12 +102,12 @@ inline void tile_at_border(const double* a, const double* b, std::size_t depth, 
       c[i * stride + j] = (add ? c[i * stride + j] : 0.0) + whole[i * tile_columns + j];
 }
 
-// A worker's rows [top, bottom) and panels [first, last) of the product.
+// The rows [top, bottom) and panels [first, last) of the product of one worker.
 struct Part {
   std::size_t top, bottom, first, last;
 };
 
-// The part of a worker of the rows [top, bottom): the team is laid out so that the largest part is smallest.
+// Returns a worker's part of the rows [top, bottom). The division minimises the largest part.
 inline Part part_of(Worker w, const Cut& cut, std::size_t top, std::size_t bottom) {
   std::size_t strips = over(bottom - top, tile_rows), across = 1, least = ~std::size_t{0};
   for (std::size_t tried = 1; tried <= w.size; ++tried) {
@@ -120,7 +120,7 @@ inline Part part_of(Worker w, const Cut& cut, std::size_t top, std::size_t botto
   return {top + from, top + to, first, last};
 }
 
-// This part of c = a b, with `right` packed already; `left` has room for a packed block.
+// Computes this part of c = a b. `right` is already packed, and `left` has room for a packed block.
 inline void multiply(const Cut& cut, const Part& part, const double* a, const double* right, double* left, double* c) {
   const std::size_t n = cut.order;
   for (std::size_t step = 0; step < cut.steps; ++step)

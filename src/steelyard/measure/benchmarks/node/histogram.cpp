@@ -1,4 +1,4 @@
-// A histogram of random keys, by threads, by a device, or by both: each counts for itself first.
+// A histogram of random keys, on threads, on a device, or on both: each worker first counts alone.
 #include <array>
 #include <cstring>
 #include <numeric>
@@ -10,7 +10,7 @@ using namespace steelyard;
 
 struct Histogram {
   static constexpr std::size_t phases = 1, bins = 256;
-  // Copies of a worker's counts: the same bin again need not wait for the last count to be stored.
+  // Copies of a worker's counts: a repeated bin then need not wait for the last count to be stored.
   static constexpr std::size_t copies = 8;
   // The copies of a bin are side by side, so that neighbours in a group count in different banks of the local memory.
   static constexpr const char* program = R"(
@@ -48,11 +48,11 @@ struct Histogram {
   MemoryPolicy policy;
   Team& team;
   Buffer<std::uint32_t> keys;
-  Counts counts{};                 // of the threads' share
-  std::vector<Own<Counts>> parts;  // of that, each worker's
+  Counts counts{};                 // counts of the threads' share
+  std::vector<Own<Counts>> parts;  // counts of each worker
   std::size_t group = 0;
   std::uint32_t groups = 0;
-  std::vector<std::uint32_t> found;  // by the device: each group's counts, and at last those of all
+  std::vector<std::uint32_t> found;  // counts of each group of the device, and at the end the total
   accelerator::Device* on = nullptr;
   std::unique_ptr<accelerator::Buffer> input, output;
 
@@ -81,7 +81,7 @@ struct Histogram {
 
   static void count(const std::uint32_t* from, const std::uint32_t* to, Counts& counted) {
     alignas(64) std::uint32_t own[copies][bins] = {};
-    constexpr std::size_t ahead = 1024;  // keys: 4 KiB, as vectors.h found
+    constexpr std::size_t ahead = 1024;  // keys: 4 KiB, as measured for vectors.h
     for (; from + copies <= to; from += copies) {
       __builtin_prefetch(from + ahead);
       for (std::size_t c = 0; c < copies; c += 2) {
@@ -100,7 +100,7 @@ struct Histogram {
     auto [from, to] = w.part(last - first, 16);
     count(keys.data() + first + from, keys.data() + first + to, parts[w.index].value);
     if (w.size > 1) team.barrier().wait();
-    auto [bin, end] = w.part(bins, 16);  // a line of counts
+    auto [bin, end] = w.part(bins, 16);  // in whole cache lines of counts
     for (std::size_t b = bin; b < end; ++b) {
       std::uint32_t all = 0;
       for (const auto& part : parts) all += part.value[b];
@@ -123,7 +123,7 @@ struct Histogram {
     on->run("parts", 0, groups * group, group, output->handle(), input->handle(), share);
     on->run("merge", 0, bins, 64, output->handle(), groups);
   }
-  // Both counts are the host's when an operation ends; where the device did all, it keeps its own.
+  // Both counts are on the host after an operation. If the device did all the work, its counts stay on the device.
   void exchange(std::size_t, std::size_t share) {
     if (share < elements) fetch(share);
   }

@@ -1,6 +1,6 @@
-// Sorting of keys by one thread, and merging of sorted runs, both by vectors: what a merge sort is made of.
+// The parts of a merge sort: one thread sorts keys and merges sorted runs, both with vectors.
 //
-// Of two sorted vectors, the keys that belong to the lower and to the upper one are a bitonic network away (K. E.
+// A bitonic network separates the lower from the upper keys of two sorted vectors (K. E.
 // Batcher, 1968; for vectors J. Chhugani et al., VLDB 2008). Such a step waits for the one before it: two runs are
 // merged side by side.
 #pragma once
@@ -16,7 +16,7 @@
 namespace steelyard::merging {
 
 using Key = std::int64_t;
-constexpr Key no_key = std::numeric_limits<Key>::max();  // above all keys: the end of a run in the table of a block
+constexpr Key no_key = std::numeric_limits<Key>::max();  // above all keys: marks the end of a run in a block's table
 constexpr Key last_key = no_key - 2;
 constexpr std::size_t width = pack_bytes / sizeof(Key), rows = 16;
 typedef Key Keys __attribute__((vector_size(pack_bytes), aligned(8), may_alias));
@@ -31,7 +31,7 @@ template <std::size_t... I>
 inline Keys reversed(Keys v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, (width - 1 - I)...);
 }
-// Sorts a bitonic vector: lanes `apart` from each other are put in order, then those half as far.
+// Sorts a bitonic vector: compares lanes that are `apart` from each other, then lanes half as far apart.
 template <std::size_t apart, std::size_t... I>
 inline Keys ordered(Keys v, std::index_sequence<I...> lanes) {
   Keys other = __builtin_shufflevector(v, v, (I ^ apart)...), low = lower(v, other), high = upper(v, other);
@@ -42,7 +42,7 @@ inline Keys ordered(Keys v, std::index_sequence<I...> lanes) {
     return v;
 }
 
-// Two sorted runs on their way into one. `carry` holds the greatest keys of those taken.
+// Two sorted runs during their merge. `carry` holds the greatest keys that were taken.
 struct Merge {
   const Key *a, *a_end, *b, *b_end;
   Key* out;
@@ -58,7 +58,7 @@ struct Merge {
     store(out, ordered<width / 2>(low, Lanes{}));
     out += width;
   }
-  // The carry and what is left of both runs, one of which has less than a vector.
+  // Merges the carry and the rest of both runs, one of which has less than a vector.
   void finish() {
     Key held[width], some[2 * width];
     store(held, carry);
@@ -68,7 +68,7 @@ struct Merge {
   }
 };
 
-// Merges two pairs of runs side by side, as far as no run can end; then one by one.
+// Merges two pairs of runs side by side until a run may end, then one pair after the other.
 inline void merge(Merge x, Merge y) {
   bool carried[2] = {};
   Merge* both[] = {&x, &y};
@@ -90,7 +90,7 @@ inline void merge(Merge x, Merge y) {
   }
 }
 
-// How many of the first `wanted` merged keys come from a.
+// Returns how many of the first `wanted` merged keys come from a.
 inline std::size_t split(const Key* a, std::size_t a_size, const Key* b, std::size_t b_size, std::size_t wanted) {
   std::size_t low = wanted > b_size ? wanted - b_size : 0, high = std::min(wanted, a_size);
   while (low < high) {
@@ -112,7 +112,7 @@ inline void merge_part(const Key* a, std::size_t a_size, const Key* b, std::size
         Merge{a + i[1], a + i[2], b + middle - i[1], b + last - i[2], out + middle - first});
 }
 
-// Batcher's network of odd-even merging for as many registers: pairs to be put in order.
+// Batcher's network of odd-even merging for this number of registers: the pairs to compare.
 constexpr auto network = [] {
   std::array<std::pair<std::size_t, std::size_t>, 63> pairs{};
   std::size_t n = 0;
@@ -141,12 +141,12 @@ inline void sort_columns(const Key* from, Key* runs) {
   }
 }
 
-// Keys of scratch memory that sorting `size` keys takes: two tables of runs with their ends.
+// Returns the keys of scratch memory for the sort of `size` keys: two tables of runs with their ends.
 constexpr std::size_t table(std::size_t size) {
   return std::max(std::bit_ceil(size), 4 * rows * width) / rows * (rows + width);
 }
 
-// Sorts keys into `to` (not `from`), by tables in `scratch` that a core's own cache should hold.
+// Sorts keys into `to` (which is not `from`), with tables in `scratch`, which a core's own cache should hold.
 inline void sort(const Key* from, std::size_t size, Key* to, Key* scratch) {
   constexpr std::size_t batch = rows * width;
   std::size_t all = std::max(std::bit_ceil(size), 4 * batch);

@@ -1,4 +1,4 @@
-// The sum of a long vector, by threads, by a device, or by both.
+// The sum of a long vector, on threads, on a device, or on both.
 #include <atomic>
 
 #include "choices.h"
@@ -46,12 +46,12 @@ struct Reduction {
   std::size_t elements;
   MemoryPolicy policy;
   Buffer<double> x;
-  double sum = 0;                    // of the threads' share
-  std::vector<Own<double>> parts;    // of that, each worker's
-  std::atomic<std::size_t> done{0};  // workers: the last to come adds up
+  double sum = 0;                    // sum of the threads' share
+  std::vector<Own<double>> parts;    // sum of each worker
+  std::atomic<std::size_t> done{0};  // finished workers: the last one adds up
   std::size_t group = 0;
   std::uint32_t groups = 0;
-  std::vector<double> found;  // by the device: each group's sum, and at last the sum of all
+  std::vector<double> found;  // sum of each group of the device, and at the end the total
   accelerator::Device* on = nullptr;
   std::unique_ptr<accelerator::Buffer> input, output;
 
@@ -73,7 +73,7 @@ struct Reduction {
   std::size_t pieces(std::size_t) const { return elements; }
   std::size_t grain() const { return 4096; }
 
-  // Eight sums at once: an addition takes some four cycles, and two can begin in each.
+  // Computes eight sums: an addition takes about four cycles, and two can begin in each cycle.
   // From eight places at once: one core asks for no more than a few lines of each stream ahead, so that a single one
   // leaves the memory half idle (Sapphire Rapids: 15 GB/s, four 22, eight 23). Eight sums also hide the latency of an
   // addition.
@@ -113,7 +113,7 @@ struct Reduction {
     on->run("parts", 0, groups * group, group, output->handle(), input->handle(), packs);
     on->run("sum_of_parts", 0, group, group, output->handle(), groups);
   }
-  // Both sums are the host's when an operation ends; where the device did all, it keeps its own.
+  // Both sums are on the host after an operation. If the device did all the work, its sum stays on the device.
   void exchange(std::size_t, std::size_t share) {
     if (share < elements) fetch(share);
   }
@@ -122,7 +122,7 @@ struct Reduction {
     return {{"flops", static_cast<double>(elements)}, {"bytes", 8.0 * static_cast<double>(elements)}};
   }
   void corrupt() { sum += 1; }
-  // Small whole numbers: every sum is exact, in whatever order.
+  // The values are small whole numbers, so every sum is exact in any order.
   static double value(std::size_t i) { return static_cast<double>(i % 1021 + 1); }
   Check check() {
     std::size_t whole = elements / 1021, rest = elements % 1021;

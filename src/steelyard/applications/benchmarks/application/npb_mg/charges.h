@@ -11,16 +11,16 @@
 namespace steelyard::npb {
 
 struct Charge {
-  double number;   // the random number that fell there
+  double number;   // the random number of this point
   std::size_t at;  // x + nx (y + ny z)
 };
 
-// The ten greatest and the ten smallest of the numbers so far, each in order.
+// The ten greatest and the ten smallest numbers so far, in order.
 class Extremes {
  public:
   static constexpr std::size_t each = 10;
 
-  // The numbers `first` to `last` − 1 of the sequence.
+  // Adds the numbers `first` to `last` − 1 of the random sequence.
   void draw(std::size_t first, std::size_t last) {
     Generator generator;
     generator.skip(first);
@@ -51,8 +51,8 @@ class Extremes {
   std::vector<Charge> greatest_, smallest_;
 };
 
-// Adds `value` at the point `at` of the whole grid of so many points along each edge, in the part that begins at
-// `begin`, and wherever the part's halo holds that point again.
+// Adds `value` at the point `at` of the whole grid (with the given points along each edge), in the part that begins at
+// `begin`, and at each copy of the point in the part's halo.
 inline void put(const Grid& part, const std::array<int, 3>& begin, const std::array<int, 3>& edges, std::size_t at,
                 double value) {
   std::array<int, 3> place;

@@ -1,5 +1,5 @@
-// MG: its classes and the norms that are published for them, problems that are so many times as large, and what a run
-// is verified by.
+// MG: its classes and their published norms, larger problems with a multiple of a class's points, and the verification
+// of a run.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -15,27 +15,27 @@ namespace steelyard::npb {
 
 constexpr Weights smoother_a{-3.0 / 8, 1.0 / 32, -1.0 / 64, 0}, smoother_b{-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
 
-// Published norms, NPB 3.4.1.
+// The published norms of NPB 3.4.1.
 struct MgClass {
   char letter;
   std::array<int, 3> logs;  // 2^log points along x, y and z
   int iterations;
   Weights smoother;
   double norm;
-  double fall = 0;  // by which the norm falls in the class that grew
+  double fall = 0;  // factor by which the norm falls in the class from which a larger problem was made
 
   constexpr MgClass(char l, int log, int i, Weights s, double n)
       : letter(l), logs{log, log, log}, iterations(i), smoother(s), norm(n) {}
 
-  // Down to two points along the shortest edge.
+  // Returns the number of levels down to two points along the shortest edge.
   int levels() const { return *std::min_element(logs.begin(), logs.end()); }
-  // How many more times the other edges are halved to two points.
+  // Returns how many more halvings the other edges need down to two points.
   std::array<int, 3> longer() const { return {logs[0] - levels(), logs[1] - levels(), logs[2] - levels()}; }
   int edge(std::size_t direction) const { return 1 << logs[direction]; }
   int logs_in_all() const { return logs[0] + logs[1] + logs[2]; }
   std::size_t count() const { return std::size_t{1} << logs_in_all(); }
   double points() const { return std::ldexp(1.0, logs_in_all()); }
-  // Of the charges alone, from which every run begins.
+  // Returns the norm of the charges alone, with which every run begins.
   double first_norm() const { return std::sqrt(2.0 * Extremes::each / points()); }
   std::string size() const { return join({edge(0), " x ", edge(1), " x ", edge(2)}); }
 };
@@ -50,8 +50,8 @@ inline const MgClass& mg_class(char letter) {
   throw CaseError(join({"MG has no class '", letter, "'"}));
 }
 
-// The class, or so many times its points: edges are doubled along z, y and x in turn, as ranks share them. Where that
-// is a class again (B times 8 is C), its published norm holds.
+// Returns the class, or a multiple of its points: edges are doubled along z, y and x in turn, as ranks share them. If
+// the result is another class (B times 8 is C), its published norm is valid.
 inline MgClass mg_class(const Problem& problem) {
   MgClass out = mg_class(problem.letter);
   if (problem.scale == 1) return out;
@@ -63,13 +63,13 @@ inline MgClass mg_class(const Problem& problem) {
   return out;
 }
 
-// What must hold of any size, by loops of its own over the right-hand side and the last solution.
+// The invariants for any size, computed by separate loops over the right-hand side and the last solution.
 struct MgProof {
-  double squares = 0, sum = 0;  // of the residual
+  double squares = 0, sum = 0;  // sums over the residual
 
-  // Planes z0 to z1 − 1 of v − A u, point after point; u has a plane, a line and a point of its neighbours' around.
+  // Adds the planes z0 to z1 − 1 of v − A u, point by point. u also has the neighbours' planes, lines and points.
   void add(const Grid& u, const Grid& v, int z0, int z1) {
-    constexpr double by[] = {-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};  // centre, faces, edges, corners
+    constexpr double by[] = {-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};  // weights of the centre, faces, edges and corners
     int n = u.extent.points[0];
     auto place = [&](int x) { return u.extent.shared[0] ? x : x & (n - 1); };
     for (int z = z0; z < z1; ++z)
@@ -85,7 +85,7 @@ struct MgProof {
   }
 };
 
-// The result of a run, the same with threads and with ranks.
+// The result of a run, which is the same with threads and with ranks.
 struct MgResult {
   const MgClass& c;
   double first = 0, norm = 0;
@@ -100,10 +100,10 @@ struct MgResult {
     if (!done || published()) return out;
     constexpr double charges = 2.0 * Extremes::each;
     out.require("sum of the squared charges", first * first * c.points(), charges, 1e-10);
-    // No stencil adds anything in a periodic box: as many charges are positive as negative.
+    // In a periodic box the sum over a stencil is zero, because as many charges are positive as negative.
     out.require("sum of the residual", proof.sum, 0, 1e-8, charges);
     out.require("norm of the residual", norm, std::sqrt(proof.squares / c.points()), 1e-8);
-    // The cycle reduces errors about each charge alike on every grid: classes with as many iterations differ by 12 %.
+    // The cycle reduces errors around each charge equally on every grid: classes with equal iterations differ by 12 %.
     out.require("fall of the norm", norm / first, c.fall, 0.2);
     return out;
   }

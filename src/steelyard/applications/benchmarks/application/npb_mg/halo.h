@@ -1,4 +1,4 @@
-// What MG's ranks tell each other: the points about a share, and the shares of the coarsest grid that is shared out.
+// The messages of MG's ranks: the points around each share, and the shares of the coarsest grid that is divided.
 #pragma once
 #include <array>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace steelyard::npb {
 
-// Powers of two along z, y and x in turn, so that each direction has as many or twice as many as the next.
+// Divides powers of two along z, y and x in turn, so that each direction has one or two times the parts of the next.
 inline Layout layout_of(const MgClass& c, int ranks, int rank) {
   auto cut = [](int into) {
     std::array<int, 3> parts{1, 1, 1};
@@ -33,7 +33,7 @@ inline Layout layout_of(const MgClass& c, int ranks, int rank) {
     out.place[d] = static_cast<int>(rest) % out.parts[d];
     rest /= static_cast<std::size_t>(out.parts[d]);
   }
-  // Grids of 16³ are solved by every rank for itself: telling all of them costs less than many small messages.
+  // Every rank solves grids of 16³ alone: sending the whole grid to all costs less than many small messages.
   auto shared = [&](int level) { return level > 4 && wide(out.parts, level); };
   if (ranks > 1)
     while (out.whole > 1 && shared(out.whole)) --out.whole;
@@ -56,9 +56,9 @@ class Halo {
     if (mine < all) mine_.resize(mine), all_.resize(all);
   }
 
-  // The neighbours' points up to `depth` beyond the share; corners come with the later directions.
+  // Exchanges the neighbours' points up to `depth` beyond the share. The later directions include the corners.
   void exchange(Grid& grid, int depth) {
-    // Lines that are not shared along x carry the points beyond their ends with them.
+    // Lines that are not shared along x include the points beyond their ends.
     Range range;
     for (std::size_t d = 0; d < 3; ++d) range[d] = {0, grid.extent.points[d]};
     if (!grid.extent.shared[0]) range[0] = {-2, grid.extent.points[0] + 2};
@@ -69,7 +69,7 @@ class Halo {
     }
   }
 
-  // All ranks' shares into the whole grid of the same level.
+  // Collects the shares of all ranks in the whole grid of the level.
   void gather(const Grid& share, Grid& whole) {
     Range mine;
     for (std::size_t d = 0; d < 3; ++d) mine[d] = {0, share.extent.points[d]};
@@ -115,7 +115,7 @@ class Halo {
     for (int z = r[2][0]; z < r[2][1]; ++z)
       for (int y = r[1][0]; y < r[1][1]; ++y, from += points) std::copy(from, from + points, grid.line(y, z) + r[0][0]);
   }
-  // Tag 0 for what goes down the axis, 1 for what goes up: with two ranks both come from the same one.
+  // Tag 0 is for messages down the axis, 1 for those up: with two ranks, both come from the same rank.
   void exchange(Grid& grid, int depth, std::size_t d, Range range) {
     int n = grid.extent.points[d], down = neighbour(d, -1), up = neighbour(d, 1);
     Range low = range, high = range, below = range, above = range;

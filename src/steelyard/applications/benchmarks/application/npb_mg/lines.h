@@ -6,14 +6,14 @@
 
 #include "grid.h"
 
-// What the loops over a line do at each step is always inlined: in a large program GCC would call it instead.
+// These functions of the inner loops are always inlined: in a large program GCC would call them instead.
 namespace steelyard::npb {
 
 typedef double Loose __attribute__((vector_size(pack_bytes), may_alias, aligned(8)));
 inline Pack load(const double* p) { return *reinterpret_cast<const Loose*>(p); }
 inline void store(double* p, Pack value) { *reinterpret_cast<Loose*>(p) = value; }
 
-// The lanes of two neighbouring registers as needed: `Choice` gives the place of each lane.
+// Selects lanes of two neighbouring registers: `Choice` gives the index of each lane.
 template <class Choice, std::size_t... lane>
 Pack chosen(Pack a, Pack b, std::index_sequence<lane...>) {
   return __builtin_shufflevector(a, b, Choice::of(lane)...);
@@ -48,12 +48,12 @@ Pack chosen(Pack a, Pack b) {
   return chosen<Choice>(a, b, std::make_index_sequence<pack_doubles>{});
 }
 
-// A line and those around it, [z][y]. The loops work on copies: behind a reference they might change with each store.
+// A line and its neighbours, [z][y]. The loops use copies: the compiler assumes that stores may change references.
 struct Nine {
   const double* at[3][3];
 };
 
-// For the point itself, its 6 faces, 12 edges and 8 corners.
+// The weights of the point itself, its 6 faces, 12 edges and 8 corners.
 struct Weights {
   double centre, face, edge, corner;
 };
@@ -92,7 +92,7 @@ void apply(const Nine& lines, const double* add, double* out, int first, int las
   }
 }
 
-// Coarse points [0, last) of full weighting about the fine points 2x + 1, whose nine lines these are.
+// Restricts to coarse points [0, last): full weighting around the fine points 2x + 1 of these nine lines.
 inline void restrict_line(const Nine& lines, double* out, int last) {
   const Nine n = lines;
   auto half = [&](int x) __attribute__((always_inline)) {
@@ -108,7 +108,7 @@ inline void restrict_line(const Nine& lines, double* out, int last) {
   }
 }
 
-// out = old + the mean of `count` coarse lines, at the fine points [first, last) and up to a register more.
+// Sets out = old + the mean of `count` coarse lines, at the fine points [first, last) and up to a register more.
 template <int count, bool plus>
 void prolong_line(const std::array<const double*, 4>& lines, const double* old, double* out, int first, int last) {
   const std::array<const double*, 4> coarse = lines;
@@ -118,7 +118,7 @@ void prolong_line(const std::array<const double*, 4>& lines, const double* old, 
     if constexpr (count > 2) sum += load(coarse[2] + x) + load(coarse[3] + x);
     return count > 1 ? sum * (1.0 / count) : sum;
   };
-  // Two registers of fine points for one of coarse ones.
+  // Two registers of fine points come from one register of coarse points.
   int x = first % (2 * lanes) ? first - lanes : first;
   Pack before = mean(x / 2 - lanes);
   for (; x < last; x += 2 * lanes) {
@@ -130,7 +130,7 @@ void prolong_line(const std::array<const double*, 4>& lines, const double* old, 
   }
 }
 
-// The coarse lines that the fine line (y, z) lies among: fine 2j + 1 is coarse j, fine 2j the mean of j − 1 and j.
+// The coarse lines around the fine line (y, z): fine 2j + 1 is coarse j, and fine 2j is the mean of j − 1 and j.
 template <bool plus>
 void prolong(const Grid& coarse, int y, int z, int x_from, const double* old, double* out, int first, int last) {
   int j = y >> 1, k = z >> 1, dy = y & 1 ? 0 : 1, dz = z & 1 ? 0 : 1;

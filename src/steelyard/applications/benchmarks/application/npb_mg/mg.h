@@ -1,4 +1,4 @@
-// MG: all grids that a process has, and the steps of a V-cycle on them, each shared out to the process's threads.
+// MG: all grids of a process, and the steps of a V-cycle on them. The threads of the process divide each step.
 #pragma once
 #include <array>
 #include <cmath>
@@ -10,11 +10,11 @@
 
 namespace steelyard::npb {
 
-// Which part of the grids a process has: of each level above `whole` its share, of the others all.
+// The parts of the grids that a process has: its share of each level above `whole`, and all of the other levels.
 struct Layout {
-  std::array<int, 3> parts{1, 1, 1}, place{0, 0, 0};  // processes along x, y, z, and which of them this one is
+  std::array<int, 3> parts{1, 1, 1}, place{0, 0, 0};  // processes along x, y, z, and the position of this one
   int whole;
-  std::array<int, 3> longer{0, 0, 0};  // how many more times an edge is halved than the shortest
+  std::array<int, 3> longer{0, 0, 0};  // how many more times an edge is halved than the shortest edge
 
   static constexpr int least = 8;  // points along an edge of a share: twice the halo
   int edge(std::size_t direction, int level) const { return 1 << (level + longer[direction]); }
@@ -27,7 +27,7 @@ struct Layout {
     for (std::size_t d = 0; d < 3; ++d) out.points[d] = edge(d, level) / parts[d], out.shared[d] = parts[d] > 1;
     return out;
   }
-  // Where the share of a level begins.
+  // Returns the first point of the share of a level.
   std::array<int, 3> begin(int level) const {
     std::array<int, 3> out;
     for (std::size_t d = 0; d < 3; ++d) out[d] = edge(d, level) / parts[d] * place[d];
@@ -37,7 +37,7 @@ struct Layout {
 
 class Multigrid {
  public:
-  // Of one process.
+  // The grids of one process.
   static std::size_t bytes(const MgClass& c, const Layout& layout, std::size_t threads) {
     std::size_t doubles = 3 * Grid(layout.extent(c.levels())).size();
     for (int k = 1; k < c.levels(); ++k) doubles += 2 * Grid(layout.extent(k)).size();
@@ -67,12 +67,12 @@ class Multigrid {
   int whole() const { return layout_.whole; }
   const Layout& layout() const { return layout_; }
   Grid& right(int level) { return right_[static_cast<std::size_t>(level)]; }
-  // Of the finest level there are two, the one of the iteration before and that of this one.
+  // The finest level has two solutions: that of the iteration before, and that of this iteration.
   Grid& solution(int level, int iteration = 0) { return solution_[static_cast<std::size_t>(level + iteration % 2)]; }
-  // The restriction of the level above `whole`.
+  // The restriction from the level above `whole`.
   Grid& share() { return share_.front(); }
 
-  // The solution becomes 0, the right-hand side the charges. `meet`: a barrier of all threads of the process.
+  // Sets the solution to 0 and the right-hand side to the charges. `meet`: a barrier of all threads of the process.
   template <class Meet>
   void fill(Worker w, const Extremes& charges, Meet meet) {
     for (Field* field : {&solution_[static_cast<std::size_t>(top())], &right_[static_cast<std::size_t>(top())]}) {
@@ -91,12 +91,12 @@ class Multigrid {
                         value);
   }
 
-  // The residual of the beginning on the finest level, restricted. This thread's share of the sum of its squares.
+  // Restricts the first residual on the finest level. Returns this thread's share of the sum of its squares.
   double begin(Worker w) {
     Step step{&solution(top()), nullptr, {}, &right(top()), &solution(top()), &below(top()), class_.smoother, true};
     return each_box(top(), w, [&](Box box, double* memory) { return Sweep<true>(step, box, memory).begin(); });
   }
-  // The right-hand side of `level` restricted to the one below.
+  // Restricts the right-hand side of `level` to the level below.
   void descend(int level, Worker w) {
     each_box(level, w, [&](Box box, double*) {
       restrict_box(right(level), below(level), {box.y0 / 2, box.y1 / 2, box.z0 / 2, box.z1 / 2});
@@ -109,7 +109,7 @@ class Multigrid {
               nullptr, class_.smoother,      false};
     each_box(level, w, [&](Box box, double* memory) { return Sweep<false>(step, box, memory).run(); });
   }
-  // The finest level's part of an iteration. The last one wants the residual's norm, and no restriction any more.
+  // Computes the finest level of an iteration. The last iteration needs the norm of the residual and no restriction.
   double finish(int iteration, Worker w) {
     bool last = iteration + 1 == class_.iterations;
     Step step{&solution(top(), iteration),     &solution(top() - 1),           shift(top()),    &right(top()),
@@ -118,7 +118,7 @@ class Multigrid {
   }
 
  private:
-  // Doubles of the four rings of a box: 1.25 MiB, so that they stay in a second cache of 2 MiB beside what streams by.
+  // Doubles in the four rings of a box: 1.25 MiB, so that they stay in a second cache of 2 MiB beside streamed data.
   static constexpr std::size_t cached = (std::size_t{5} << 20) / 4 / sizeof(double);
 
   // Whole planes for as many threads as can have 16 of them, and so many lines that the rings of a box stay in cache.
@@ -145,7 +145,7 @@ class Multigrid {
     return sum;
   }
   Grid& below(int level) { return level - 1 == whole() && !share_.empty() ? share() : right(level - 1); }
-  // Where the part of a level begins on the whole grid below it, if that is whole.
+  // Returns the begin of a part on the whole grid below it, if that grid is whole.
   std::array<int, 3> shift(int level) const {
     return level - 1 == layout_.whole ? layout_.begin(level - 1) : std::array<int, 3>{};
   }
@@ -158,7 +158,7 @@ class Multigrid {
   std::vector<Buffer<double>> scratch_;
 };
 
-// Levels by their shortest edge.
+// The names of the levels: their shortest edges.
 inline std::vector<std::string> mg_phases(const MgClass& c) {
   std::vector<std::string> out{"first residual"};
   for (int k = 1; k <= c.levels(); ++k) out.push_back(join({"grid ", 1 << k}));

@@ -1,4 +1,4 @@
-// MG by MPI ranks: each has a box of every large level; the small ones each rank solves whole.
+// MG on MPI ranks: each rank has a box of every large level. Every rank solves the small levels as a whole.
 #include "halo.h"
 #include "mg.h"
 #include "rank_kernel.h"
@@ -70,7 +70,7 @@ struct MG {
     problem.require(ranks.sharing_host() * Multigrid::bytes(c, layout, 1));
     return layout;
   }
-  // Every rank's extremes to all ranks.
+  // Sends every rank's extremes to all ranks.
   void share(const Extremes& mine) {
     std::vector<Charge> own = mine.greatest();
     own.insert(own.end(), mine.smallest().begin(), mine.smallest().end());

@@ -9,18 +9,18 @@ namespace steelyard::npb {
 
 constexpr Weights negative_laplacian{8.0 / 3, 0, -1.0 / 6, -1.0 / 12};  // −A
 
-// The lines [y0, y1) of the planes [z0, z1).
+// The lines [y0, y1) of the planes [z0, z1) of a grid.
 struct Box {
   int y0, y1, z0, z1;
 };
 
-// The last planes of what an operator made, with the lines about a box.
+// The last planes of an operator's result, with the lines around a box.
 class Ring {
  public:
   static std::size_t size(const Grid& g, int lines, int planes) {
     return static_cast<std::size_t>(planes * plane(g, lines) + 2 * 64);
   }
-  // `first`: the line of y that the memory begins with.
+  // `first`: the first line of y in the memory.
   Ring(double* memory, const Grid& g, int first, int lines, int planes)
       : planes_(planes),
         stride_(g.line_stride),
@@ -60,7 +60,7 @@ inline double square_sum(const double* line, int n) {
   return out;
 }
 
-// z ← S r where z was 0: the coarsest grid.
+// Computes z ← S r with z = 0 before, on the coarsest grid.
 inline void smooth_only(const Grid& r, Grid& z, Weights s, const double* zeros) {
   for (int k = 0; k < r.extent.points[2]; ++k)
     for (int j = 0; j < r.extent.points[1]; ++j) {
@@ -69,7 +69,7 @@ inline void smooth_only(const Grid& r, Grid& z, Weights s, const double* zeros) 
     }
 }
 
-// Coarse lines of `box` ← P fine.
+// Computes the coarse lines of `box` ← P fine.
 inline void restrict_box(const Grid& fine, Grid& coarse, Box box) {
   for (int k = box.z0; k < box.z1; ++k)
     for (int j = box.y0; j < box.y1; ++j) {
@@ -78,9 +78,9 @@ inline void restrict_box(const Grid& fine, Grid& coarse, Box box) {
     }
 }
 
-// What a sweep reads and writes. The coarse grid begins at `shift` where it is whole and the fine one is a part.
+// The grids that a sweep reads and writes. If the coarse grid is whole and the fine one a part, it begins at `shift`.
 struct Step {
-  const Grid* old;     // the solution before, or none where it is 0
+  const Grid* old;     // the solution before; null: it is 0
   const Grid* coarse;  // its correction on the next coarser grid, or none
   std::array<int, 3> shift;
   const Grid* right;  // the right-hand side
@@ -90,11 +90,11 @@ struct Step {
   bool norm;  // whether to sum the squares of the new residual
 };
 
-// The sweep of one box. `finest`: the residual that is left is computed, too, and restricted, but never stored.
+// The sweep of one box. `finest`: the remaining residual is also computed and restricted, but never stored.
 template <bool finest>
 class Sweep {
  public:
-  // Lines beyond a box that the first operator has to make, on both sides together.
+  // Lines outside the box that the first operator computes, on both sides together.
   static constexpr int beyond = finest ? 7 : 4;
   static std::size_t scratch(const Grid& g, int lines) {
     return Ring::size(g, lines + beyond, solutions) + 2 * Ring::size(g, lines + beyond, residuals) + 2 * apart;
@@ -109,7 +109,7 @@ class Sweep {
         residual_(ring(memory, residuals)),
         left_(ring(memory, residuals)) {}
 
-  // The sum of the squares of the residual that is left in the box, where asked for.
+  // Returns the sum of the squares of the remaining residual in the box, if `norm` is set.
   double run() {
     for (int z = smoothed_.z0 - 2; z < smoothed_.z1 + 2; ++z) {
       interpolate(z);
@@ -121,18 +121,18 @@ class Sweep {
     if (streams_) drain_stores();
     return squares_;
   }
-  // Only the residual of `old` and its restriction.
+  // Computes only the residual of `old` and its restriction.
   double begin() {
     for (int z = box_.z0; z <= box_.z1; ++z) leave(z, step_.old);
     return squares_;
   }
 
  private:
-  // Planes that are needed at once: of the solution, corrected and then smoothed in place, and of each residual.
+  // Planes in use at the same time: of the solution (corrected, then smoothed in place), and of each residual.
   static constexpr int solutions = 5, residuals = 3;
-  static constexpr std::size_t apart = 104;  // doubles between two rings, lest they collide in the first cache
+  static constexpr std::size_t apart = 104;  // doubles between two rings: then they do not collide in a cache
 
-  // The next ring; `memory` moves on behind it.
+  // Creates the next ring; `memory` advances behind it.
   Ring ring(double*& memory, int planes) const {
     int lines = box_.y1 - box_.y0 + beyond;
     Ring out(memory, grid_, smoothed_.y0 - 2, lines, planes);
@@ -165,7 +165,7 @@ class Sweep {
       if (finest && y >= box_.y0 && y < box_.y1 && z >= box_.z0 && z < box_.z1) keep(out, grid_.line(y, z));
     }
   }
-  // A line of the finished solution.
+  // Stores a line of the finished solution.
   void keep(const double* line, double* to) const {
     int n = grid_.extent.points[0];
     if (!streams_) {
@@ -174,7 +174,7 @@ class Sweep {
     }
     for (int x = 0; x < n; x += static_cast<int>(streamed_doubles)) store_streaming(to + x, streamed_at(line + x));
   }
-  // The residual that is left, of the smoothed solution or of another.
+  // Computes the remaining residual, of the smoothed solution or of another one.
   void leave(int z, const Grid* of) {
     for (int y = box_.y0; y <= box_.y1; ++y) {
       double* out = left_.line(y, z);
@@ -196,7 +196,7 @@ class Sweep {
   Box box_;
   Box smoothed_;
   Ring solution_, residual_, left_;
-  // What fits into a private cache, or a small shared one, had better stay there.
+  // Lines that fit into a private cache, or a small shared one, should stay in it.
   const bool streams_ = finest && grid_.size() * sizeof(double) > std::size_t{8} << 20;
   double squares_ = 0;
 };

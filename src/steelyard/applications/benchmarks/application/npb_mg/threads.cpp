@@ -1,4 +1,4 @@
-// MG by threads that share memory: each takes its boxes of every level.
+// MG on threads that share memory: each thread has its boxes of every level.
 #include "kernel.h"
 #include "mg.h"
 
@@ -7,7 +7,7 @@ using namespace steelyard::npb;
 
 struct MG {
   static constexpr bool whole = true;
-  // Grids up to 16³ are done by one thread: a barrier each would take longer.
+  // One thread computes grids up to 16³: barriers would take longer.
   static constexpr int alone = 4;
   Problem problem;
   const MgClass c;

@@ -23,16 +23,16 @@ struct Batch {
   std::uint16_t direct, back;
 };
 
-// What one thread owns. Arrays of three: corners, edges, faces.
+// The part that one thread owns. Arrays of three are for corners, edges and faces.
 struct alignas(64) Share {
   std::size_t first_block, last_block;                         // its elements
-  std::array<int, 3> plain, other, split;                      // how many mortars, and how many split edges and faces
-  std::array<int, 3> mortar_slots, hanging_slots, back_parts;  // where they begin
-  std::array<std::vector<int>, 3> owned;                       // by number: element and entity
+  std::array<int, 3> plain, other, split;                      // numbers of mortars, and of split edges and faces
+  std::array<int, 3> mortar_slots, hanging_slots, back_parts;  // their begins
+  std::array<std::vector<int>, 3> owned;                       // by number: the element and the entity
   std::array<std::vector<Batch>, 3> batches;
-  std::vector<int> sources;                       // places among the parts
-  std::array<std::vector<int>, 3> piece_slots;    // of each batch of split ones: the mortars it is made of
-  std::array<std::vector<int>, 3> element_parts;  // of each batch of split ones: where the element has its part
+  std::vector<int> sources;                       // indices of the parts
+  std::array<std::vector<int>, 3> piece_slots;    // for each batch of split ones: their mortars
+  std::array<std::vector<int>, 3> element_parts;  // for each batch of split ones: the element's part
 
   int count(int kind) const { return plain[to(kind)] + other[to(kind)]; }
   static std::size_t to(int i) { return static_cast<std::size_t>(i); }
@@ -61,7 +61,7 @@ class Topology {
   }
   static constexpr std::size_t padded(std::size_t elements) { return (elements + lanes - 1) / lanes * lanes; }
 
-  // On all threads, when the mesh is complete: who has which elements, which mortars there are, where they stand.
+  // Runs on all threads when the mesh is complete: assigns the elements, the mortars and their places.
   void number(Worker w, const Octree& mesh) {
     Share& mine = shares_[w.index];
     if (w.index == 0) mesh_ = &mesh;
@@ -90,7 +90,7 @@ class Topology {
   std::uint32_t split(int e) const { return masks_[to(e)].split; }
   int slot(int e, int entity) const { return slots_[index(e, entity)]; }
   int back(int e, int entity) const { return back_[to(e * entity_count + entity)]; }
-  // The number, among its thread's, of a split edge or face.
+  // Returns the number, on its thread, of a split edge or face.
   int split_number(const Share& share, int e, int entity) const {
     auto kind = to(entities[to(entity)].kind);
     int at = slot(e, entity) - share.hanging_slots[kind];
@@ -100,8 +100,8 @@ class Topology {
     return zeros + (e / lanes * nodes + entities[to(entity)].first) * lanes + e % lanes;
   }
 
-  // The leaf that touches an entity of e on that side of it where the directions in `across` (bits) are crossed, which
-  // must be among those in which the entity does not extend.
+  // Returns the leaf that touches an entity of e on the side where the directions in `across` (bits) are crossed. These
+  // must be directions in which the entity does not extend.
   int beside(int e, int entity, unsigned across) const {
     int found = near_[to(e * entity_count + ways_[to(entity)][across])];
     if (found != Octree::parted) return found;
@@ -113,7 +113,7 @@ class Topology {
     while (found == Octree::parted) found = mesh_->look(cell = cell.child(bits));
     return found;
   }
-  // Where the middle of an entity of e is in leaf f, in quarters of its edge.
+  // Returns the middle of an entity of e in the coordinates of leaf f, in quarters of its edge.
   Triple place_in(int f, int e, int entity) const {
     const Cell &own = mesh_->leaves()[to(e)], &other = mesh_->leaves()[to(f)];
     Triple out;
@@ -124,7 +124,7 @@ class Topology {
     }
     return out;
   }
-  // Whether leaf f has it as an entity of its own, and not as a piece of a larger one.
+  // Returns whether it is an entity of leaf f, and not a piece of a larger one.
   bool has_itself(int f, int e, int kind, const Triple& place) const {
     if (kind > 0) return level(f) == level(e);
     return place[0] % 4 == 0 && place[1] % 4 == 0 && place[2] % 4 == 0;
@@ -144,13 +144,13 @@ class Topology {
   }
 
  private:
-  // Bits of entities: mortars that the element owns, owned ones that only elements of the same size share, and split
-  // ones.
+  // Bits of entities: mortars that the element owns, owned mortars that only elements of one size share, and split
+  // entities.
   struct Masks {
     std::uint32_t owned, plain, split;
   };
   static std::size_t to(int i) { return static_cast<std::size_t>(i); }
-  // By entity and directions crossed: the direction in which the neighbour lies, numbered like an entity.
+  // By entity and crossed directions: the direction of the neighbour, numbered like an entity.
   static constexpr std::array<std::array<int, 8>, entity_count> ways_ = [] {
     std::array<std::array<int, 8>, entity_count> out{};
     for (std::size_t n = 0; n < entity_count; ++n)
@@ -164,7 +164,7 @@ class Topology {
   }();
   static std::size_t index(int e, int entity) { return to((e / lanes * entity_count + entity) * lanes + e % lanes); }
 
-  // What is next to an element in each direction.
+  // Finds the neighbours of an element in each direction.
   void find_split_entities(int e) {
     const Cell& cell = mesh_->leaves()[to(e)];
     int* near = &near_[to(e * entity_count)];
@@ -177,8 +177,8 @@ class Topology {
     masks_[to(e)] = {0, 0, 0};
   }
 
-  // The elements of a block one after the other for the same entity: mortars that follow each other then lie, as parts
-  // of the elements that own them, side by side.
+  // Numbers the elements of a block one after the other for the same entity. Consecutive mortars then lie side by side
+  // in the parts of the elements that own them.
   template <class Use>
   void each_entity(const Share& mine, Use use) const {
     int count = static_cast<int>(mesh_->leaves().size());
@@ -233,7 +233,7 @@ class Topology {
 
   static int nth(int begin, int n, int points) { return begin + n / lanes * points * lanes + n % lanes; }
 
-  // From numbers to slots.
+  // Converts numbers to slots.
   void place(Share& mine, int e) {
     const Masks& masks = masks_[to(e)];
     for (std::uint32_t left = masks.owned | masks.split; left; left &= left - 1) {
@@ -257,8 +257,8 @@ class Topology {
   const Octree* mesh_ = nullptr;
   std::vector<Share> shares_;
   Buffer<int> slots_;  // by block, entity and lane
-  Buffer<int> near_;   // by element and direction: the leaf there, or that it is parted or outside
-  Buffer<int> back_;   // by element and entity, of split ones: where in the parts it hands back
+  Buffer<int> near_;   // by element and direction: the leaf there, or parted, or outside
+  Buffer<int> back_;   // by element and split entity: where its contribution lies in the parts
   Buffer<Masks> masks_;
   int slot_count_ = 0, part_count_ = 0;
 };
