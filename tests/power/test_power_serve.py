@@ -344,11 +344,8 @@ def test_the_address_and_its_mistakes() -> None:
             door.parse_address(wrong)
     with pytest.raises(UsageError, match="--token-file"):
         door.expect_token(door.parse_address("0.0.0.0:80"), "")
-    with (
-        door.open_socket(door.parse_address("127.0.0.1:0")) as taken,
-        pytest.raises(MachineFailed, match="cannot listen on"),
-    ):
-        door.open_socket(door.parse_address(f"127.0.0.1:{taken.getsockname()[1]}"))
+    with door.listen(door.parse_address("127.0.0.1:0")) as taken, pytest.raises(MachineFailed, match="cannot listen"):
+        door.listen(door.parse_address(f"127.0.0.1:{taken.getsockname()[1]}"))
 
 
 @pytest.mark.parametrize("words", ["", "short", "two words that are long", "un-é-xpected-letters"])

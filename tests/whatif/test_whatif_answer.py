@@ -51,7 +51,7 @@ def test_a_cost_that_something_else_hides_stops_to_matter(tmp_path: Path) -> Non
     latency = next(s for s in found.sensitivities if s.name == "latency")
     assert latency.enough == 0.3
     assert latency.most == pytest.approx(0.6)
-    assert any("reduce it to 30 %" in sentence for sentence in sentences.describe_answer(found))
+    assert any("reduce it to 30 %" in sentence for sentence in sentences.describe(found))
 
 
 def test_pops_factors_of_ranks_with_unequal_work(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_pops_factors_of_ranks_with_unequal_work(tmp_path: Path) -> None:
     assert found.shares.parallel == pytest.approx(25 / 60)
     assert found.account is not None
     assert found.account.waiting == (pytest.approx(0), pytest.approx(40e-6))
-    assert "The main loss is the transfer of messages" in sentences.describe_answer(found)[1]
+    assert "The main loss is the transfer of messages" in sentences.describe(found)[1]
     # It is on rank 0 until the message, and on rank 1 after it.
     assert found.path is not None
     assert (found.path.computing, found.path.network) == (pytest.approx(40e-6), pytest.approx(20e-6))
@@ -118,7 +118,7 @@ def test_a_replay_that_takes_no_time_has_no_gains(tmp_path: Path, settings: str)
     with engine.start(ti(tmp_path, [["compute 0"]] * 2), this_machine(), 1e9) as running:
         made = whatif.answer(running, asked)
     assert [p.time for p in made.predictions] == [0.0]
-    assert not any("saves 1" in line or "less time." in line for line in sentences.describe_answer(made))
+    assert not any("saves 1" in line or "less time." in line for line in sentences.describe(made))
 
 
 def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_cores_as_traced_have_the_same_noise_and_equal_values_are_one_point(tmp_
 
 def test_the_main_loss_does_not_name_a_cause_of_unequal_ranks(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 30000", "send 1 0 1"], ["compute 10000", "recv 0 0 1"]]), "L=0")
-    text = " ".join(sentences.describe_answer(found))
+    text = " ".join(sentences.describe(found))
     assert "The main loss is the load balance: some ranks compute longer than others." in text
     assert "imbalance" not in text
 
@@ -149,7 +149,7 @@ def test_each_setting_is_compared_with_the_time_without_it_alone(tmp_path: Path)
         found = whatif.answer(running, whatif.Question(points(*settings), repeats=16))
         alone = whatif.answer(running, whatif.Question(points(settings[0], settings[1], settings[3]), repeats=16))
     (time,), (base,) = ([p.time for p in of] for of in (found.predictions, alone.predictions))
-    told = list(sentences.describe_answer(found))
+    told = list(sentences.describe(found))
     cores, loss, noise = (
         next(line for line in told if line.startswith(f"With {word}")) for word in ("cores", "1 %", "inter")
     )
@@ -180,7 +180,7 @@ def test_a_traced_run_that_took_longer_is_the_base_of_the_gains(tmp_path: Path) 
         ),
         comparable=True,
     )
-    *_, base, largest, cores = [line for line in sentences.describe_answer(found) if "10 % less latency" not in line]
+    *_, base, largest, cores = [line for line in sentences.describe(found) if "10 % less latency" not in line]
     assert base == "The gains below are shares of the traced time (1.000 s)."
     assert largest.startswith(
         "The largest gain is here: without what the replay leaves out (losses, noise, waits, the tracer)"
@@ -196,7 +196,7 @@ def test_noise_has_a_line_for_each_probability_and_a_sentence_on_its_slope(tmp_p
     assert [s.name for s in figure.series[:2]] == ["before 1 % of the computations", "before 10 % of the computations"]
     assert [s.x for s in figure.series[:2]] == [pytest.approx((0.1, 0.2, 0.4))] * 2  # of a phase of 100 µs
     for probability in (1, 10):
-        (line,) = [t for t in sentences.describe_answer(found) if f"before {probability} % of the computations" in t]
+        (line,) = [t for t in sentences.describe(found) if f"before {probability} % of the computations" in t]
         assert line.startswith("The time grows linearly with the length of interruptions before")
         most = next(p for p in found.predictions if p.point.noise.probability == probability / 100)
         slope = (most.time - found.undisturbed[0].time) / most.point.noise.duration * 1e-3
@@ -211,7 +211,7 @@ def test_a_condition_in_words_has_lines_of_its_own(tmp_path: Path) -> None:
         found = whatif.answer(running, whatif.Question(asked, repeats=4))
     (figure,) = sweep_figures.draw_sweep(found, 4, "sweep")
     assert [len(s.x) for s in figure.series[:2]] == [2, 2]
-    told = [line for line in sentences.describe_answer(found) if line.startswith("With 1 % loss")]
+    told = [line for line in sentences.describe(found) if line.startswith("With 1 % loss")]
     assert len(told) == 2
     assert all("(TCP " in line for line in told)
 
@@ -321,7 +321,7 @@ def test_the_probability_from_which_a_loss_costs_a_tenth_is_named(tmp_path: Path
     # 100 ms of computing: an RTO of 1 ms is 1 % of it, one of 1 s ten times it.
     rounds = ["compute 1000000", "send 1 0 1", "recv 1 0 1"], ["compute 1000000", "recv 0 0 1", "send 0 0 1"]
     found, ranks = _asked(ti(tmp_path, [actions * 100 for actions in rounds]), "probability=0.1%:10%,rto=1ms:1s")
-    lines = slowdowns.describe_slowdowns(found, ranks)
+    lines = slowdowns.describe(found, ranks)
     short, long = (line for line in lines if line.startswith("With a smallest time-out of"))
     assert short.startswith(
         "With a smallest time-out of 1.00 ms, the time grows by more than 10 % from a loss of 10 % on"
@@ -333,22 +333,19 @@ def test_one_lossy_rank_of_independent_pairs_costs_a_tenth(tmp_path: Path) -> No
     rounds = ["compute 1000000", "send {} 0 1", "recv {} 0 1"], ["compute 1000000", "recv {} 0 1", "send {} 0 1"]
     ranks = [[action.format(rank ^ 1) for action in rounds[rank % 2] * 100] for rank in range(4)]
     found, count = _asked(ti(tmp_path, ranks), "probability=10%,rto=1s", affected=(0.25, 0.5, 1))
-    (line,) = [line for line in slowdowns.describe_slowdowns(found, count) if "some of the ranks" in line]
+    (line,) = [line for line in slowdowns.describe(found, count) if "some of the ranks" in line]
     assert line.startswith(
         "If some of the ranks have a loss of 10 % with a smallest time-out of 1.00 s, the time grows by more than 10 % from "
         "1 rank "
     )
     found, count = _asked(ti(tmp_path, ranks), "probability=0.01%,rto=1us", affected=(0.25, 0.5, 1))
-    (line,) = [line for line in slowdowns.describe_slowdowns(found, count) if "some of the ranks" in line]
+    (line,) = [line for line in slowdowns.describe(found, count) if "some of the ranks" in line]
     assert "less than 10 %, even with 4 ranks" in line
 
 
 def test_the_rank_with_the_most_to_compute_is_named(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 10000"], ["compute 30000"], ["compute 20000"]]), "L=1us")
-    assert "Rank 1 computes longest: 30.0 µs, 50 % longer than the mean of all ranks." in sentences.describe_answer(
-        found
-    )
+    assert "Rank 1 computes longest: 30.0 µs, 50 % longer than the mean of all ranks." in sentences.describe(found)
     assert any(
-        line.startswith("The largest gain is here: 10 % less time to compute")
-        for line in sentences.describe_answer(found)
+        line.startswith("The largest gain is here: 10 % less time to compute") for line in sentences.describe(found)
     )

@@ -44,7 +44,7 @@ def said(loss: str, **draws: Sequence[float]) -> list[str]:
     named = {
         (float(name[1:].split("_")[0]) / 1000, float(name.split("_")[1]) / 1000): times for name, times in draws.items()
     }
-    return list(slowdowns.describe_slowdowns(asked(loss, named), 4))
+    return list(slowdowns.describe(asked(loss, named), 4))
 
 
 ALL_LATE = [1.3, 1.4, 1.5, 1.4] * 16

@@ -55,7 +55,7 @@ def test_the_factors_of_any_partial_order_are_shares(tmp_path: Path, receive: st
             continue
         assert found.shares is not None
         assert all(0 < share <= 1 + 1e-9 for share in vars(found.shares).values()), (seed, found.shares)
-        assert not any("−" in line or "-" in line for line in sentences.describe_answer(found)), seed
+        assert not any("−" in line or "-" in line for line in sentences.describe(found)), seed
 
 
 def test_a_cost_whose_removal_takes_longer_has_no_negative_gain() -> None:
@@ -75,7 +75,7 @@ def test_what_nothing_can_disturb_has_no_doubt(tmp_path: Path, settings: tuple[s
     found = _answer(ti(tmp_path, [rank * 3 for rank in HOP]), "network=L=2us", *settings)
     (one,) = found.predictions
     assert (one.low, one.high) == (one.time, one.time)
-    assert not any("95 %" in line or "repeats" in line for line in sentences.describe_answer(found))
+    assert not any("95 %" in line or "repeats" in line for line in sentences.describe(found))
 
 
 def test_a_trace_without_messages_loses_none(tmp_path: Path) -> None:
@@ -115,12 +115,12 @@ def test_times_of_zero_divide_nothing(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 0", "send 1 0 8"], ["recv 0 0 8"]])
     losses = "loss=probability=0.0001%,rto=10ms:20ms"
     found = _answer(trace, "network.latency=0:2us", losses, "noise=probability=1%,duration=1us")
-    assert any(line.startswith("With interruptions of 1.00 µs") for line in sentences.describe_answer(found))
+    assert any(line.startswith("With interruptions of 1.00 µs") for line in sentences.describe(found))
 
 
 def test_the_load_balance_denies_no_gain_from_the_network(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 30000", "send 1 0 1"], ["compute 10000", "recv 0 0 1"]]), "L=10us")
-    told = sentences.describe_answer(found)
+    told = sentences.describe(found)
     assert (
         "The main loss is the load balance: some ranks compute longer than others. A faster network does not reduce it."
         in told
@@ -134,14 +134,14 @@ def test_a_path_visits_ranks_that_only_pass_messages_on(tmp_path: Path) -> None:
     found, *_ = answered(pairs, "L=2us")
     assert found.path is not None
     assert (found.path.messages, found.path.visited) == (20, 2)
-    (line,) = [line for line in sentences.describe_answer(found) if line.startswith("The critical path")]
+    (line,) = [line for line in sentences.describe(found) if line.startswith("The critical path")]
     assert "visits 2 ranks: 0 % computing, 0 % message overhead, 100 % the network." in line
     assert "most time on rank" not in line
 
 
 def test_a_small_share_is_not_none(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 1", "send 1 0 1"], ["compute 1", "recv 0 0 1"]]), "L=2us")
-    assert sentences.describe_answer(found)[0].startswith("The ranks compute during less than 1 % of the time.")
+    assert sentences.describe(found)[0].startswith("The ranks compute during less than 1 % of the time.")
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,7 @@ def test_the_points_of_a_sweep_differ_in_the_table_and_in_sentences(
     headings, rows = make_table(found, 2)
     conditions = {tuple(row[: headings.index("time")]) for row in rows}
     assert len(conditions) == len(found.predictions) == 2
-    told = [
-        line.partition("the time")[0] for line in slowdowns.describe_slowdowns(found, 2) if line.startswith("With ")
-    ]
+    told = [line.partition("the time")[0] for line in slowdowns.describe(found, 2) if line.startswith("With ")]
     assert len(told) == len(set(told))
 
 
@@ -252,7 +250,7 @@ def test_a_path_without_queues_says_so(tmp_path: Path, mode: str) -> None:
     with engine.start(trace, this_machine(), 1e9) as running:
         found = whatif.answer(running, asked, detail="words")
     assert found.predictions[0].time == pytest.approx(412e-6 if mode == "event" else 62e-6, rel=1e-3)
-    (line,) = [line for line in sentences.describe_answer(found) if line.startswith("The critical path")]
+    (line,) = [line for line in sentences.describe(found) if line.startswith("The critical path")]
     assert line.endswith("it is 62.0 µs long, the replay 412 µs.") is (mode == "event")
 
 
@@ -294,7 +292,7 @@ def test_each_number_of_a_chain_follows_from_a_formula(tmp_path: Path) -> None:
                 pytest.approx(0.1 * costs[cost.name] / step, abs=1e-5),
                 pytest.approx(costs[cost.name] / step, abs=1e-5),
             )
-        told = sentences.describe_answer(found)
+        told = sentences.describe(found)
         assert any(
             f"the time is multiplied by {slowdowns._times(step / (step - rto))} with a time-out" in line
             for line in told
@@ -312,7 +310,7 @@ def test_each_number_of_a_chain_follows_from_a_formula(tmp_path: Path) -> None:
 def test_a_factor_of_one_changes_no_cores(tmp_path: Path) -> None:
     found = _answer(ti(tmp_path, HOP), "network=L=2us", "core=1:2@rank=1")
     assert found.predictions[0].point == found.unchanged[0].point
-    assert sum(line.startswith("With cores") for line in sentences.describe_answer(found)) == 1
+    assert sum(line.startswith("With cores") for line in sentences.describe(found)) == 1
 
 
 def test_few_draws_of_one_affected_rank_have_an_interval(tmp_path: Path) -> None:
@@ -320,7 +318,7 @@ def test_few_draws_of_one_affected_rank_have_an_interval(tmp_path: Path) -> None
         ["compute 1000000", f"isend {(r + 1) % 16} 0 8", f"irecv {(r - 1) % 16} 0 8", "waitall"] * 10 for r in range(16)
     ]
     found = _answer(ti(tmp_path, ring), "network=L=2us", "loss=probability=0.2%", "affected=6.25%:100%", repeats=32)
-    (line,) = [line for line in slowdowns.describe_slowdowns(found, 16) if line.startswith("One affected rank")]
+    (line,) = [line for line in slowdowns.describe(found, 16) if line.startswith("One affected rank")]
     assert " % (95 % interval: " in line
 
 

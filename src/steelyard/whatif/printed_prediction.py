@@ -57,7 +57,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     )
     for part in parts:
         tables.print_narrow_table(part.title or "Predicted", *make_table(part.answer, trace.ranks))
-        for sentence in slowdowns.describe_slowdowns(part.answer, trace.ranks):
+        for sentence in slowdowns.describe(part.answer, trace.ranks):
             console.print(escape(sentence))
     _print_traced(trace, console)
     for sentence in describe_undisturbed(*(part.answer for part in parts)):

@@ -15,10 +15,10 @@ NOTED = 0.02  # share of the time from which waits for a processor, and the long
 BALANCED = 0.95  # load balance from which no rank is named
 
 
-def describe_answer(answer: Answer) -> tuple[str, ...]:
+def describe(answer: Answer) -> tuple[str, ...]:
     """Returns all sentences, the most important first."""
     ranks = len(answer.account.computing) if answer.account else 0
-    return (*describe_undisturbed(answer), *slowdowns.describe_slowdowns(answer, ranks))
+    return (*describe_undisturbed(answer), *slowdowns.describe(answer, ranks))
 
 
 def describe_undisturbed(answer: Answer, *others: Answer) -> tuple[str, ...]:

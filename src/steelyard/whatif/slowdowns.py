@@ -53,7 +53,7 @@ class Slowdown:
 Line = list[Slowdown]
 
 
-def describe_slowdowns(answer: Answer, ranks: int) -> tuple[str, ...]:
+def describe(answer: Answer, ranks: int) -> tuple[str, ...]:
     """Returns first how much longer the program takes, then the ranks and the probability from which it costs a tenth."""
     slowdowns = [
         _compare_with_base(p, base.time)
@@ -111,8 +111,7 @@ def _describe_losses(found: Line) -> Iterator[str]:
         line = sorted(lines[key], key=lambda s: -s.point.loss.rto)
         where = label(line[0].point, [s.point for s in found], "loss", "RTO", "affected")
         parts = [
-            f"by {_times(s.times)} with {'a time-out of ' if s == line[0] else ''}"
-            f"{nominal(s.point.loss.rto, 's', 6)}{_mark_doubt(s)}"
+            f"by {_times(s.times)} with {'a time-out of ' if s == line[0] else ''}{nominal(s.point.loss.rto, 's', 6)}{_warn(s)}"
             for s in line
         ]
         yield f"With {_format_loss(line[0].point)} loss{where}, the time is multiplied {', '.join(parts)}."
@@ -134,7 +133,7 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3g}" if ratio < 999.5 else f"{ratio:.0f}"
 
 
-def _mark_doubt(s: Slowdown) -> str:
+def _warn(s: Slowdown) -> str:
     return f" (95 % interval: {_times(s.low)} to {_times(s.high)})" if s.is_costly is None else ""
 
 

@@ -76,7 +76,7 @@ def load_tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | Non
     return context
 
 
-def open_socket(at: Address) -> socket.socket:
+def listen(at: Address) -> socket.socket:
     """Returns a listening socket. MachineFailed if the address is in use or not of this machine."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:

@@ -153,8 +153,7 @@ class Cassandra:
                 (node, sensor, hour, start, end)
                 for (hour,) in self._session.execute(self._prepared["hours"], (node, sensor, _hour(start), _hour(end)))
             ]
-            answers = self._answer_all([(self._prepared["trace"], hour) for hour in hours])
-            parts = [_read_pairs(answer) for answer in answers]
+            parts = [_read_pairs(row) for row in self._answer_all([(self._prepared["trace"], hour) for hour in hours])]
         at = np.concatenate([np.empty(0, dtype=np.int64), *(at for at, _ in parts)])
         return Trace(described, at, np.concatenate([np.empty(0), *(value for _, value in parts)]))
 

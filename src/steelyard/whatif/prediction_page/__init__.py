@@ -104,7 +104,7 @@ def _make_section(part: Part, number: int, ranks: int) -> Section:
     return Section(
         title=part.title,
         anchor=f"part-{number}",
-        sentences=slowdowns.describe_slowdowns(part.answer, ranks),
+        sentences=slowdowns.describe(part.answer, ranks),
         headings=tuple(headings),
         rows=tuple(map(tuple, rows)),
         figures=tuple(drawing.plain(figure) for figure in figures),

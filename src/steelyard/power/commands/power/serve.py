@@ -83,6 +83,6 @@ def command(
             "Without --certificate, anyone on the network path can read the token. Name a certificate with --certificate, or "
             "put a proxy with TLS in front of this server."
         )
-    with connections.open_store(store) as kept, door.open_socket(at) as socket, connections.run_until_signal():
+    with connections.open_store(store) as kept, door.listen(at) as socket, connections.run_until_signal():
         connections.say(f"Serving at {door.place(socket, shown)}. Ctrl-C stops it.")
         Server(kept, socket, word, shown).run()
