@@ -268,14 +268,14 @@ def test_the_help_lists_other_commands_beside_one_that_is_no_function(
 def test_a_wing_cannot_take_the_name_of_a_part_of_the_core(
     install_wing: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = findings.rules()["efficiency"]
+    before = findings.list_rules()["efficiency"]
     own = {
         "findings/efficiency.py": FINDING,
         "commands/show.py": COMMAND,
         "pages/overview.py": WING["pages/weather.py"],
     }
     install_wing(WING | own)
-    assert findings.rules()["efficiency"] == before
+    assert findings.list_rules()["efficiency"] == before
     assert "<p>It rains in Ulm.</p>" in report.render(report_fixture.evaluation())
     cli.run_and_explain(lambda: cli.app(["--help"]))
     shown = capsys.readouterr()

@@ -142,7 +142,7 @@ def test_a_finding_names_the_first_change_and_its_gain() -> None:
 
 def test_a_finding_on_loops_of_steelyard_alone_is_no_change() -> None:
     seen = roofline.SPEAKS["roof"]()
-    (low,) = [replace(f, effect=7.7, reach="program") for f in findings.rule("roof").find(seen)]
+    (low,) = [replace(f, effect=7.7, reach="program") for f in findings.load_rule("roof").find(seen)]
     assert low.level == "notice"
     run = replace(seen, findings=(low,))
     assert "7.7 times" not in texts(conclude([of_run(run)], run))

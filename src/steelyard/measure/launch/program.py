@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from steelyard.errors import MachineFailed, ProgramFailed
-from steelyard.measure.launch.causes import cause, presets
+from steelyard.measure.launch.causes import find_cause, name_presets
 from steelyard.measure.launch.command_text import format_command
 from steelyard.measure.launch.rank_errors import explain, remove_reports
 from steelyard.system import signals
