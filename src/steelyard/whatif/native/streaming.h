@@ -235,8 +235,8 @@ class Streaming {
   std::vector<bool> ended_;                 // by node
   std::vector<std::uint32_t> head_, tail_;  // by channel: receives that wait for messages, or messages for receives
   std::vector<std::uint32_t> behind_;       // by node: the next one there
-  std::uint64_t added_ = 0;  // count of events
-  std::vector<std::uint32_t> freed_;  // nodes that can begin now
+  std::uint64_t added_ = 0;                 // count of events
+  std::vector<std::uint32_t> freed_;        // nodes that can begin now
   Agenda agenda_;
 };
 
