@@ -83,7 +83,7 @@ int main() {
     Pack x = streams.next(), y = streams.next();
     for (Pack pack : {x, y})
       for (std::size_t i = 0; i < lanes; ++i) wrong += pack[i] != 2 * all.next() - 1;
-    std::size_t kept = keep_inside(x, y, xs, ys), expected = 0;
+    std::size_t kept = gather_inside(x, y, xs, ys), expected = 0;
     for (std::size_t i = 0; i < lanes; ++i)
       if (x[i] * x[i] + y[i] * y[i] <= 1) {
         wrong += xs[expected] != x[i] || ys[expected] != y[i];

@@ -142,7 +142,7 @@ struct Case {
       }
       // What the parts of all elements give for this mortar must be the same, gathered through the lists.
       double gathered = 0;
-      team.each([&](Worker w) { hand_back(state.topology.share(w), state.parts.data()); });
+      team.each([&](Worker w) { project_back(state.topology.share(w), state.parts.data()); });
       for (std::size_t w = 0; w < team.size(); ++w)
         each_mortar<Sources::all>(state.topology.share({w, team.size()}), state.parts.data(),
                                   [&](int at, Pack sum, const Batch&) {
