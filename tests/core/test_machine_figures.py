@@ -17,7 +17,7 @@ from steelyard.compare.sides import compare_sides
 from steelyard.compare.verdict import conclude
 from steelyard.model import Scalar, Value
 from steelyard.model.machine import Device
-from steelyard.show.report import sides_screen
+from steelyard.show.report import machine_table, sides_screen
 from steelyard.statistics.results import applications
 
 
@@ -46,6 +46,19 @@ def test_a_planted_ratio_is_found_whatever_the_cores(ratio: float, few: int, man
     turned = other(compare(b, a), "triad")
     assert turned.speed == pytest.approx(1 / ratio)
     assert turned.call == {"FASTER": "SLOWER", "SLOWER": "FASTER"}.get(cell.call or "", cell.call)
+
+
+def test_the_note_says_why_an_interval_without_1_is_unclear() -> None:
+    cell = MachineCell(letter="b", value=value(2.9e9, "B/s"), speed=0.45, low=0.19, high=0.89, call="UNCLEAR")
+    first = MachineCell(letter="a", value=value(6.4e9, "B/s"))
+
+    def note(other: MachineCell) -> str:
+        figures = (MachineFigure(name="triad", title="Triad bandwidth", cells=(first, other)),)
+        return " ".join(str(line) for line in machine_table.list_machines(figures, 100))
+
+    assert "unclear beside an interval without 1: among 1 value," in note(cell)
+    assert "unclear beside" not in note(replace(cell, high=1.1))
+    assert "unclear beside" not in note(replace(cell, call="SLOWER"))
 
 
 def test_the_best_number_of_threads_counts_and_not_the_greatest() -> None:

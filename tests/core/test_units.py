@@ -130,6 +130,9 @@ def test_each_end_of_a_range_is_read_with_its_own_prefix(low: float, factor: flo
 
 def test_a_range_over_a_prefix_has_one_unit() -> None:
     assert units.span(537e9, 1.06e12, "flop/s") == "0.537 – 1.06 Tflop/s"
+    assert units.span(428e9, 1.09e12, "flop/s", near=683e9) == "428 – 1090 Gflop/s"
+    assert units.span(1e9, 2e9, "B/s", near=1.5e9) == "1.00 – 2.00 GB/s"
+    assert units.span(3.0, 1e9, "B/s", near=5e5) == "3.00 B/s – 1.00 GB/s"
     assert units.span(28.11e9, 28.12e9, "B/s") == "28.11 – 28.12 GB/s"
     assert units.span(3.0, 1e9, "B/s") == "3.00 B/s – 1.00 GB/s"
     assert units.span(0.0, 5e3, "W", " to ") == "0 to 5.00 kW"

@@ -38,18 +38,20 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     return f"{significant(value / factor, digits)} {prefix}{unit}"
 
 
-def span(low: float, high: float, unit: str, to: str = " – ") -> str:
-    """Returns a range with one prefix, the greater one, and enough digits to distinguish its ends: '0.537 – 1.06 Tflop/s'.
+def span(low: float, high: float, unit: str, to: str = " – ", near: float | None = None) -> str:
+    """Returns a range with one prefix, and enough digits to distinguish its ends: '0.537 – 1.06 Tflop/s'.
 
-    Ends that differ by a factor of more than 100 each have their unit.
+    The prefix is that of the value `near`, beside which the range stands, else the greater one. Ends that differ by a factor of
+    more than 100 each have their unit.
     """
     for digits in (3, 4, 5):
         first, last = (quantity(end, unit, digits).partition(" ") for end in (low, high))
         if first != last or low == high:
             break
     if first[2] != last[2] and (low == 0 or high <= 100 * low):
-        factor = next((f for f, prefix in _PREFIXES if last[2] == f"{prefix}{unit.removeprefix('1')}"), 1.0)
-        first = (significant(low / factor, digits), " ", last[2])
+        of = last[2] if near is None else quantity(near, unit).partition(" ")[2]
+        factor = next((f for f, prefix in _PREFIXES if of == f"{prefix}{unit.removeprefix('1')}"), 1.0)
+        first, last = ((significant(end / factor, digits), " ", of) for end in (low, high))
     return f"{first[0] if first[2] == last[2] else ''.join(first)}{to}{''.join(last)}"
 
 

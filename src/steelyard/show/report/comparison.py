@@ -33,7 +33,7 @@ def runs(comparison: RunComparison, as_json: bool) -> None:
         print_json(plain)
         return
     console = Console()
-    console.print(f"[bold]{escape(comparison.b)}[/] (b) compared with [bold]{escape(comparison.a)}[/] (a)")
+    console.print(f"[bold]{escape(comparison.a)}[/] (a) and [bold]{escape(comparison.b)}[/] (b)")
     _differences(console, comparison)
     for line in list_machines(comparison.machines, console.width, with_conditions=True):
         console.print(line)

@@ -30,6 +30,7 @@ NO_CALL = " –: not judged, since a value has no interval or is above its physi
 IN_THESE_RUNS = f" {NOW}: in these runs, where both measured the same case; another hour may differ."
 SIGNS = {"UNCLEAR": "?", "SAME": "=", NOT_JUDGED: "–"}  # after the speed, where columns have no room for the call
 SIGNED = {"?": "unclear", "=": "the same", "–": "not judged", NOW: "certain in these runs only"}
+BY_CHANCE = " unclear beside an interval without 1: among {}, one may lie so far from 1 by chance."
 POWER, LESS = "linpack_power", " A power is compared by its inverse: above 1 is less."
 MARKED = " *: the value was disturbed, or did not settle."
 
@@ -78,6 +79,7 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
     note += MAY_EQUAL if two and any(map(_may_equal, cells)) else ""
     note += NO_CALL if two and any(cell.call == NOT_JUDGED and not cell.now for cell in cells) else ""
     note += IN_THESE_RUNS if two and any(cell.now for cell in cells) else ""
+    note += BY_CHANCE.format(plural(len(figures), "value")) if two and any(map(_may_be_chance, cells)) else ""
     note += MARKED if any(is_marked(cell.level) for cell in cells) else ""
     return [*lines, *(Text(line, style="dim") for line in cut(note, width, 5))]
 
@@ -138,6 +140,11 @@ def _write_pair(figure: MachineFigure, left: int) -> Iterator[Text]:
     call = f"{name_call(b.now)}{NOW}" if b.now else "–" if b.call == NOT_JUDGED else name_call(b.call)
     yield text.append(f"  {call}", STYLE.get(b.now or b.call or "", "dim"))
     yield from map(Text, rest)
+
+
+def _may_be_chance(cell: MachineCell) -> bool:
+    """Returns whether the call counts the other values of the pair, and the interval does not."""
+    return cell.call == "UNCLEAR" and not cell.now and cell.low is not None and not cell.low <= 1 <= (cell.high or 1)
 
 
 def _may_equal(cell: MachineCell) -> bool:

@@ -28,6 +28,7 @@ QUALITY = {"poor": "yellow", "normal": "", "good": "green"}
 MOST_LINES = 50
 LENGTHS = ((findings.MOST, True), (4, True), (3, True), (3, False))  # findings, and whether with their advice
 BESIDE_TABLES = ((findings.MOST, True), (3, True))
+MOST_MEASURED = 2  # benchmarks that a command names; for more, it measures all
 MAIN = "Main figures"
 VALUE, INTERVAL, TITLE = 13, 23, 20  # columns, and the least room for a title
 GOOD, UNSURE = "  is that good?", " (?: unsure)"
@@ -336,8 +337,9 @@ def _statement(finding: Finding, width: int, ending: str) -> list[str]:
 def _list_last_lines(run: Summary, report: Path | None, earlier: str) -> list[Text]:
     """Returns commands and paths that are whole, however long, since a broken or shortened one cannot be copied."""
     path = shlex.quote(one_line(run.path))
-    unsure = next((f for f in run.figures if is_marked(f.shown.level) and f.hosts <= 1), None)
-    better = f"steelyard run --preset standard --only {unsure.benchmark} --wait 30m" if unsure else ""
+    unsure = [*dict.fromkeys(f.benchmark for f in run.figures if is_marked(f.shown.level) and f.hosts <= 1)]
+    only = [f"--only {name} " for name in unsure] if len(unsure) <= MOST_MEASURED else []
+    better = f"steelyard run --preset standard {''.join(only)}--wait 30m" if unsure else ""
     rows = {
         "Earlier runs: ": earlier,
         "Narrower ranges: ": "" if run.condition.foreign else better,

@@ -41,7 +41,7 @@ def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) 
 
     The main figures, nodes of equal time and reasons follow where there is room.
     """
-    title = f"{comparison.b} (b) compared with {comparison.a} (a)"
+    title = f"{comparison.a} (a) and {comparison.b} (b)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2))]
     machines, rest = list_machines(comparison.machines, width), _around(comparison, width)
     rest += [line for note in comparison.notes[:MOST_NOTES] for line in dimmed(brief(note, width, 3))]
