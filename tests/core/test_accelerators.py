@@ -224,7 +224,7 @@ def test_collective_operations_end_in_a_sentence_and_count_as_nccl_tests_does(
         (failed,) = ask(program, {**given, "FAKE_FAIL": f"{call}:1:2"}, [line])
         assert failed["error"] == "NCCL failed: unhandled system error (error 2)"
     (lacking,) = ask(program, {**given, "STEELYARD_NCCL": "/nonexistent.so"}, [line])
-    assert "pip install nvidia-nccl-cu12" in lacking["error"]
+    assert "steelyard device install nccl" in lacking["error"]
     (few, many) = ask(program, given, [f"{line} devices=1", f"{line} devices=5"])
     assert few["error"] == "devices='1' must be from 2 to 4, the devices of this machine"
     assert many["error"] == "devices='5' must be from 2 to 4, the devices of this machine"
@@ -236,7 +236,7 @@ def test_what_is_lacking_is_named_with_what_helps(programs: dict[str, Path], tmp
     (no_driver,) = ask(program, {**given, "STEELYARD_CUDA": "/nonexistent.so"}, [line])
     assert no_driver["error"].startswith("NVIDIA's driver is not on this machine")
     (no_compiler,) = ask(program, {**given, "STEELYARD_NVRTC": "/nonexistent.so"}, [line])
-    assert "pip install nvidia-cuda-nvrtc-cu12" in no_compiler["error"]
+    assert "steelyard device install" in no_compiler["error"]
     (no_device,) = ask(program, given, [f"{line} device=3"])
     assert no_device["error"] == "device='3': this machine has 1 CUDA devices, and their numbers start at 0"
     (full,) = ask(

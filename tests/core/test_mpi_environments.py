@@ -4,16 +4,16 @@ import importlib.util
 import json
 import os
 import sys
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from made_wheels import make_wheel
 from output_schemas import read_output
 from scripts import write_script
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.measure.build import default_mpi, mpi_environments, resolve_mpi
+from steelyard.measure.build import default_mpi, mpi_environments, package_environments, resolve_mpi
 from steelyard.measure.machine.tools import find_tools
 from steelyard.model import Machine
 from steelyard.show.command_line.cli import run_and_explain, run_words
@@ -23,19 +23,7 @@ pytestmark = pytest.mark.skipif(not importlib.util.find_spec("pip"), reason="thi
 
 def wheel(folder: Path, version: str, wrapper: str) -> None:
     """A wheel of MPICH whose mpicxx is a script."""
-    about = f"mpich-{version}.dist-info"
-    files = {
-        f"mpich-{version}.data/scripts/mpicxx": f"#!/bin/sh\n{wrapper}\n",
-        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: mpich\nVersion: {version}\n",
-        f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    folder.mkdir(exist_ok=True)
-    with zipfile.ZipFile(folder / f"mpich-{version}-py3-none-any.whl", "w") as packed:
-        for name, text in files.items():
-            entry = zipfile.ZipInfo(name)
-            entry.external_attr = 0o100755 << 16  # pip starts from the mode that the wheel gives
-            packed.writestr(entry, text)
-        packed.writestr(f"{about}/RECORD", "".join(f"{name},,\n" for name in (*files, f"{about}/RECORD")))
+    make_wheel(folder, "mpich", version, {f"mpich-{version}.data/scripts/mpicxx": f"#!/bin/sh\n{wrapper}\n"})
 
 
 def saying(version: str) -> str:
@@ -107,7 +95,7 @@ def test_a_failed_installation_names_its_cause(
     printed: str, error: type[Exception], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails = write_script(tmp_path / "fails", f"cat <<'EOF'\n{printed}\nEOF\nexit 1")
-    monkeypatch.setattr(mpi_environments, "install_command", lambda python: str(fails))
+    monkeypatch.setattr(package_environments, "install_command", lambda python: str(fails))
     monkeypatch.setattr(sys, "executable", "/bin/true")
     shown: list[str] = []
     with pytest.raises(error, match=expected):

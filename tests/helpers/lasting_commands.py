@@ -126,6 +126,7 @@ COMMANDS: Mapping[str, Lasting] = {
     "doctor": lasting(begun="begun", **HANG),
     "mpi list": lasting(begun="begun", **HANG),
     "mpi install": lasting("mpich", seconds=2.5, own_cache=True),
+    "device install": lasting(seconds=2.5, own_cache=True),
     "mpi remove": lasting("mpich", seconds=0.2, own_cache=True),
     "build": lasting("--only", "memory.latency", own_cache=True, begun="cache/build/making-*/build.ninja", gxx=PROGRAMS["g++"]),
     "selfcheck": lasting("--only", "polite", "--only", "streaming"),
@@ -153,7 +154,7 @@ COMMANDS: Mapping[str, Lasting] = {
 def command_of(name: str) -> tuple[str, ...]:
     """Returns the words of the program's command that an entry of the table attacks: "run --app" is `run`."""
     words = name.split()
-    return tuple(words[:2] if words[0] in ("power", "mpi") else words[:1])
+    return tuple(words[:2] if words[0] in ("power", "mpi", "device") else words[:1])
 
 
 def all_commands() -> set[tuple[str, ...]]:

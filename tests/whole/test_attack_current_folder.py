@@ -269,6 +269,7 @@ USES: Mapping[str, tuple[Use, ...]] = {
     "doctor": (use(),),
     "mpi list": (use(),),
     "mpi install": (use("mpich", "--from", "{things}/wheels", code=4),),
+    "device install": (use("--from", "{things}/wheels", code=4),),
     "mpi remove": (use("mpich", code=2),),
     "build": (use("--only", "memory.latency"),),
     "selfcheck": (use("--only", "intervals"),),

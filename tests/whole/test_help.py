@@ -18,6 +18,7 @@ from steelyard.measure.plan import EFFORTS, catalogue
 from steelyard.measure.plan.catalogue import parameter_values
 from steelyard.power.commands import power as power_commands
 from steelyard.show.command_line import cli, command_group, help_page
+from steelyard.show.commands import device as device_commands
 from steelyard.show.commands import mpi as mpi_commands
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
@@ -31,9 +32,10 @@ def commands_of(app: typer.Typer) -> dict[str, Any]:
 
 def all_commands() -> Iterator[tuple[str, Any]]:
     """Each command by its words."""
-    for app, prefix in ((cli.app, ""), (mpi_commands.app, "mpi "), (power_commands.app, "power ")):
+    groups = {"": cli.app, "device ": device_commands.app, "mpi ": mpi_commands.app, "power ": power_commands.app}
+    for prefix, app in groups.items():
         for name, command in commands_of(app).items():
-            if name not in ("mpi", "power"):
+            if f"{name} " not in groups:
                 yield prefix + name, command
 
 

@@ -5,13 +5,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from steelyard.errors import MachineFailed
 from steelyard.measure.machine.device_facts import (
     ATTRIBUTES,
     INTEGRATED,
@@ -24,6 +25,7 @@ from steelyard.measure.machine.device_facts import (
 from steelyard.model import Device, Scalar
 from steelyard.system.answers import NoAnswer, ask, parsed
 from steelyard.system.starts import absolute_folders, module_command
+from steelyard.system.user_cache import cache
 
 ANSWER_SECONDS = 20  # a driver that has not answered by then hangs
 # From the OpenCL specification: queries for a device, and the kinds of devices.
@@ -37,6 +39,7 @@ DRIVERS = {
     "hip": ("STEELYARD_HIP", r"libamdhip64\.so", "kfd", "dxg"),
 }
 # Where pip puts NVIDIA's compiler, below the folder of an environment's packages.
+INSTALLED_IN = "devices"  # folder of the cache with the environments that Steelyard installs
 IN_PACKAGES = ("nvidia/cu*/lib/{}.so.*", "nvidia/*/lib/{}.so.*")
 
 
@@ -62,9 +65,18 @@ def find_of_nvidia(variable: str, name: str) -> str:
     if found := os.environ.get(variable) or _find_library(rf"{name}\.so"):
         return found
     below = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
-    paths = [*Path("/usr/local/cuda/lib64").glob(f"{name}.so")]
-    paths += [path for folder in below for pattern in IN_PACKAGES for path in sorted(folder.glob(pattern.format(name)))]
-    return next((str(path) for path in paths if "alt" not in path.name), "")
+    with suppress(MachineFailed):  # nothing is loaded from a cache that others can write to
+        below += sorted((cache() / INSTALLED_IN).glob("*/lib/python*/site-packages"))
+    paths = [*Path("/usr/local/cuda/lib64").glob(f"{name}.so"), *find_in_packages(below, name)]
+    return next(map(str, paths), "")
+
+
+def find_in_packages(folders: Iterable[Path], name: str) -> list[Path]:
+    """Returns the files of a library of NVIDIA in folders of Python packages, such as those of "libnvrtc"."""
+    paths = (
+        path for folder in folders for pattern in IN_PACKAGES for path in sorted(folder.glob(pattern.format(name)))
+    )
+    return [path for path in paths if "alt" not in path.name]
 
 
 def _find_library(pattern: str) -> str | None:

@@ -91,8 +91,7 @@ const VendorLibrary& compiler_of(bool cuda) {
   if (cuda) {
     static const VendorLibrary nvrtc(
         "STEELYARD_NVRTC", {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"},
-        "NVIDIA's compiler NVRTC is not on this machine. Install it into the environment of Steelyard: pip install "
-        "nvidia-cuda-nvrtc-cu12");
+        "NVIDIA's compiler NVRTC is not on this machine. Install it: steelyard device install");
     return nvrtc;
   }
   // Since ROCm 6 in a library of its own.

@@ -23,8 +23,8 @@ def _examine_device(device: Device) -> Advice:
     name = f"accelerator {device.number}"
     if device.door == "cuda" and not device.facts.get("compiler"):
         state = f"{device.name} cannot be measured: NVIDIA's compiler NVRTC is not on this machine."
-        remedy = "Install it into the Python environment of Steelyard. This needs no root rights."
-        return Advice(name, "serious", state, _WHY, remedy, "pip install nvidia-cuda-nvrtc-cu12")
+        remedy = "Install it. This needs no root rights."
+        return Advice(name, "serious", state, _WHY, remedy, "steelyard device install nvrtc")
     if not states:
         return Advice(name, "fine", f"{device.name}: nothing that its driver says spoils a measurement.", _WHY)
     remedies = " ".join(remedy for _, remedy in states if remedy)

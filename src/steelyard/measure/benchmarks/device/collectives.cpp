@@ -8,9 +8,9 @@ namespace {
 
 const VendorLibrary& library_of(bool cuda) {
   if (cuda) {
-    static const VendorLibrary nccl("STEELYARD_NCCL", {"libnccl.so.2", "libnccl.so"},
-                                    "NVIDIA's library NCCL is not on this machine. Install it into the environment of "
-                                    "Steelyard: pip install nvidia-nccl-cu12");
+    static const VendorLibrary nccl(
+        "STEELYARD_NCCL", {"libnccl.so.2", "libnccl.so"},
+        "NVIDIA's library NCCL is not on this machine. Install it: steelyard device install nccl");
     return nccl;
   }
   static const VendorLibrary rccl("STEELYARD_RCCL", {"librccl.so.1", "librccl.so"},

@@ -319,8 +319,7 @@ class Library : public OnDevice {
   static const VendorLibrary& library() {
     static const VendorLibrary cublas(
         "STEELYARD_CUBLAS", {"libcublas.so", "libcublas.so.13", "libcublas.so.12"},
-        "NVIDIA's library cuBLAS is not on this machine. Install it into the environment of "
-        "Steelyard: pip install nvidia-cublas-cu12");
+        "NVIDIA's library cuBLAS is not on this machine. Install it: steelyard device install cublas");
     return cublas;
   }
   // It lies beside cuBLAS, which brings it along.
