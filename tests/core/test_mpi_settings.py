@@ -280,6 +280,7 @@ def test_slow_messages_name_the_setting_that_chooses_the_transport() -> None:
         ((), 6.6e-6, {}),
         (None, 6.6e-6, {}),
         (LEFT_OVER, 6.6e-6, {"transport": "tcp"}),
+        ([Setting("OMPI_MCA_mtl", "^ofi", "/etc/openmpi.conf")], 5.3e-6, {"transport": "no shared memory"}),
         (LEFT_OVER, 6.6e-6, {"placement": "other node"}),
         ([Setting("OMPI_MCA_coll", "tuned", ENVIRONMENT)], 6.6e-6, {}),  # chooses no transport
     ],

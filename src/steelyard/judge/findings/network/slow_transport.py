@@ -47,7 +47,10 @@ def _is_small(result: Result) -> bool:
 def _report_steered(mpi: str, small: list[Result], run: Run) -> list[Finding]:
     """Returns a finding if small messages within the machine are slow where a setting of the user chooses the transport."""
     flavour = find_by_label(mpi)
-    slow = [(r, chosen) for r in small if _seconds(r) >= KERNEL and (chosen := _list_transport_settings(r, run))]
+    usual = [
+        r for r in small if r.parameters.get("transport", "default") == "default"
+    ]  # of another one, the case has chosen it
+    slow = [(r, chosen) for r in usual if _seconds(r) >= KERNEL and (chosen := _list_transport_settings(r, run))]
     if not slow or flavour is None:
         return []
     first, chosen = min(slow, key=lambda pair: messages.size(pair[0]))
