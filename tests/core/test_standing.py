@@ -84,6 +84,22 @@ def test_values_that_people_who_know_called_normal_or_low() -> None:
 
 
 @pytest.mark.parametrize(
+    ("number", "normal", "text"),
+    [
+        (157e-6, (910e-9, 114e-6), "157 µs, normal 910 ns – 114 µs (1 system)"),
+        (157e-6, (9e-6, 114e-6), "157 µs, normal 9.00 – 114 (1 system)"),
+        (157e-6, (0.9e-3, 1.1e-3), "157 µs, normal 900 – 1100 (1 system)"),
+    ],
+)
+def test_each_end_of_the_normal_range_has_its_unit_or_that_of_the_value(
+    number: float, normal: tuple[float, float], text: str
+) -> None:
+    value = Value(number, "s", None, None, "lower")
+    one = Standing(call="poor", certain=True, basis="nodes", ratio=2.0, value=value, normal=normal, sources=("A",))
+    assert one.reason == text
+
+
+@pytest.mark.parametrize(
     ("name", "device", "number", "call"),
     [
         ("device_triad", "NVIDIA H100 80GB HBM3", 2.9e12, "normal"),

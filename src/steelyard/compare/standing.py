@@ -96,10 +96,11 @@ class Standing:
             return f"{percent(self.ratio)} of its limit, normal from {percent(self.least)}"
         same = "same device model" if self.is_of_device else "same CPU"
         whose = {"processor": same, "family": "like CPUs"}.get(self.basis, plural(len(self.sources), "system"))
-        own, ends = quantity(self.value.value, self.value.unit), span(*self.normal, self.value.unit)
-        unit = f" {own.partition(' ')[2]}"
+        own, unit = quantity(self.value.value, self.value.unit), self.value.unit
+        least, to, most = span(*self.normal, unit, near=self.value.value).partition(" – ")
+        ends = least + to + (most if " " in least else most.removesuffix(f" {own.partition(' ')[2]}"))
         per = f" per {self.per}" if self.per else ""
-        return f"{own}{per}, normal {ends.removesuffix(unit)} ({whose})"
+        return f"{own}{per}, normal {ends} ({whose})"
 
     @property
     def published(self) -> str:
