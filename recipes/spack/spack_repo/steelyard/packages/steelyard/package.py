@@ -4,10 +4,10 @@
 #   spack repo add recipes/spack/spack_repo/steelyard
 #   spack install --no-checksum steelyard
 #
-# Checked: Spack 1.2 resolves all dependencies (spack spec, with its packages of July 2026); spack
-# audit, and black and flake8 of spack style, find no fault; the versions are those of
-# pyproject.toml (make test). google-re2 was compiled with this RE2 (on Debian 13).
-# Not checked: an installation.
+# Checked: Spack 1.2 resolved all dependencies (spack spec, with its packages of July 2026) before
+# +shared of RE2 was added; spack audit, and black and flake8 of spack style, find no fault; the
+# versions are those of pyproject.toml (make test). google-re2 was compiled with this RE2 (Debian 13).
+# Not checked: spack spec with +shared, and an installation.
 import os
 
 from spack.package import *
