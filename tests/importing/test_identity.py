@@ -78,6 +78,12 @@ FACTS = {
     "20701104_1e6": [("date", "20701104"), ("word", "1e6")],
     "x_c6a-16xlarge_m5.large": [("word", "x"), ("system", "c6a-16xlarge"), ("system", "m5.large")],
     "gpu001_gpuv100001_run123456": [("host", "gpu001"), ("word", "gpuv100001"), ("word", "run"), ("number", "123456")],
+    "x-0-19610602569728 20240531569728": [
+        ("word", "x"),
+        ("number", "0"),
+        ("number", "19610602569728"),
+        ("number", "20240531569728"),
+    ],
     "queue1-dy-hpc6a48xlarge-10-x": [("host", "queue1-dy-hpc6a48xlarge-10"), ("word", "x")],
 }
 

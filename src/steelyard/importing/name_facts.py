@@ -63,12 +63,14 @@ _ALONE = r"gcc|gnu|icc|icx|ifort|ifx|cce|crayclang|clang|llvm|aocc|armclang|pgi|
 _MPI = r"open-?mpi|ompi|mpich|mvapich2?|impi|intel-?mpi|cray-?mpich|hpcx|spectrum-?mpi|mpt"
 _VERSION = rf"v?\d{{1,5}}(?!\d)(?:\.(?:0|[1-9]\d{{0,2}})(?!\d))*(?![-_]?(?:{_UNIT})(?![a-z0-9]))"
 MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|{'|'.join(FOREIGN_MONTHS)})[a-z]*"
-_TIME = r"(?:[-_T.@ ]{0,2}\d\d[-_.:h]?\d\d(?:[-_.:m]?\d\d)?[sz]?(?:\+\d{4})?)?"
+_TIME = r"(?:[-_T.@ ]{0,2}(?:[01]\d|2[0-3])[-_.:h]?[0-5]\d(?:[-_.:m]?[0-5]\d)?[sz]?(?:\+\d{4})?)?"
 _WEEK = r"(?:kw|cw|week|w)[-_]?[0-5]\d"
 _DAY = r"(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d"
+# The number of a job may look like a date: 19610602569728.
+_YEAR = r"(?:199\d|20\d\d)"
 _DATE = "|".join(
     (
-        rf"(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d{_TIME}",
+        rf"{_YEAR}[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01]){_TIME}",
         rf"\d\d?[-_. ]?{MONTH}[-_. ]?(?:19|20)\d\d{_TIME}",
         rf"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[-_. ]?)?{MONTH}[-_. ]?\d\d?[-_. ]?(?:19|20)\d\d{_TIME}",
         rf"[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d{_TIME}",
