@@ -8,7 +8,11 @@ import pytest
 from foreign_outputs import output, read
 from import_fixture import imported, write
 from planted_archives import make_file
+from steelyard.importing import launches, reading
+from steelyard.importing.collecting import ReadFile
+from steelyard.importing.grouping import group_files
 from steelyard.importing.identity import identify
+from steelyard.model import Scalar
 
 EXPERIMENT, BESIDE = "«»", "‹›"  # marks of words that tell cases apart, and of those that do not
 SNAP = """ SNAP: SN (Discrete Ordinates) Application Proxy
@@ -218,3 +222,45 @@ def test_parametrised_tests_of_an_old_pytest_benchmark_are_told_apart() -> None:
 def test_names_that_differ_in_a_doubled_separator_are_told_apart() -> None:
     files = [make_file(f"x/Biband{name}.out", at) for at, name in enumerate(("_2", "__2", "_4"))]
     assert len({str(identity.parameters) for identity in identify(files)[0]}) == 3
+
+
+JOB = """START OF JOBSPEC
+{{"resources": [{{"type": "node", "count": {nodes}, "with": [{{"type": "slot", "count": 3}}]}}], "tasks": [{{"command": ["x"], \
+"count": {{"per_slot": 1}}}}], "attributes": {{"system": {{"duration": 0{hosts}}}}}, "version": 1}}
+START OF EVENTLOG
+"""
+ON = ', "constraints": {{"hostlist": ["{}"]}}'
+
+
+def tell(*texts: str) -> list[dict[str, Scalar]]:
+    """Returns the parameters of the smallest message of each text, as an import of all of them has them."""
+    names = [f"x-iter-0-{10172730703872 + 7919 * at}.out" for at in range(len(texts))]
+    files = [
+        ReadFile(name=name, digest=name, reading=reading.read(text.encode(), reading.find_formats(), name))
+        for name, text in zip(names, texts, strict=True)
+    ]
+    (group,) = group_files(files, identify(files)[0])
+    return [next(dict(value.parameters) for value in group.values if value.file == name) for name in names]
+
+
+def test_the_record_of_a_job_states_nodes_ranks_and_hosts() -> None:
+    osu = output("osu_latency.txt")
+    records = [JOB.format(nodes=2, hosts=ON.format(pair)) for pair in ("n4,n8", "n[1-2]", "n8,n4")]
+    rows = tell(*(f"{osu}\n{record}" for record in records))
+    assert [(row["nodes"], row["ranks"], row["hosts"]) for row in rows] == [  # the output states its two ranks itself
+        (2, 2, "n[4,8]"), (2, 2, "n[1-2]"), (2, 2, "n[4,8]"),
+    ]  # fmt: skip
+    assert launches.read_job_record(records[0]).counts == {"nodes": 2, "ranks": 6}
+    alike = tell(*(f"{osu}\n{records[0]}" for _ in range(2)))
+    assert all("hosts" not in row for row in alike)
+    alone = reading.read(f"{osu}\n{JOB.format(nodes=1, hosts=ON.format('n7'))}".encode(), reading.find_formats())
+    assert (alone.host, {value.parameters["nodes"] for value in alone.values}) == ("n7", {1})
+    assert "nodes" not in tell(f"{osu}\n{records[0]}{records[1]}")[0]  # it may be of either job
+    assert "nodes" not in tell(f"{osu}\nSTART OF JOBSPEC\n" + '{"resources": [{"type": "node"}], "tasks": [1]}')[0]
+
+
+def test_a_channel_of_caliper_is_a_setting() -> None:
+    osu = output("osu_latency.txt")
+    line = "== CALIPER: (0): Creating channel {}\n"
+    texts = [osu, *(line.format("builtin.configmgr") + line.format(name) + osu for name in ("spot", "event-trace"))]
+    assert [row.get("caliper") for row in tell(*texts)] == [None, "spot", "event-trace"]

@@ -1,13 +1,18 @@
 """What stands above an output: the command that started the program (nodes, ranks, threads, settings), or a title."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from zlib import crc32
 
 from steelyard.importing import patterns
 from steelyard.importing.name_facts import COUNTED, COUNTS, JOB, are_jobs, read_facts
 from steelyard.importing.text import Text
+from steelyard.measure.machine.hostlist import compress, expand
 from steelyard.model import Scalar
 
 WORDS = ("srun", "mpirun", "mpiexec", "aprun", "jsrun", "orterun", "prun", "ibrun", "lrun", "flux")
@@ -42,6 +47,9 @@ _THREADS = re.compile(r"\bOMP_NUM_THREADS[= ](\d{1,5})\b")
 _SETTING = r"[A-Z][A-Z0-9_]*=[^\s/]+"
 # Endings of the names of variables that hold no setting.
 _PERSONAL = ("PATH", "HOME", "HOST", "DIR", "FILE", "ID", "USER", "NODELIST", "PORT")
+_FLUX_MARK, MOST_RANKS = "START OF JOBSPEC", 10**9
+_FLUX_JOB = rf"(?m)^{_FLUX_MARK}[ \t]*\r?\n(\{{.*\}})"
+_CHANNEL = r"CALIPER: \(0\): Creating channel ([\w.-]{1,60})"
 
 _COUNTER = re.compile(rf"\b(?:{'|'.join((*sorted(COUNTED), 'step'))})s?[\W_]*\d", re.IGNORECASE)
 
@@ -125,6 +133,47 @@ def _count_only(lines: Sequence[str]) -> bool:
 
 def _has_words(line: str) -> bool:
     return bool(line.strip(" \t=-*")) and not line.lstrip().startswith(("```", "~~~"))
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """What the record of a job says: nodes and ranks, the hosts that the user asked for, and conditions that may differ."""
+
+    counts: Mapping[str, Scalar] = field(default_factory=dict)
+    hosts: Sequence[str] = ()
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_job_record(content: str) -> JobRecord:
+    """Returns what the record of Flux and the log of Caliper say around an output. Of several records none counts."""
+    conditions, counts, hosts = dict[str, str](), dict[str, Scalar](), list[str]()
+    channels = {match[1] for match in patterns.find_all(_CHANNEL, content)} if "CALIPER: (0)" in content else set()
+    if settings := sorted(channel for channel in channels if not channel.startswith("builtin")):
+        conditions["caliper"] = shorten(",".join(settings))
+    records = [*patterns.find_all(_FLUX_JOB, content)] if _FLUX_MARK in content else []
+    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        job = json.loads(records[0][1]) if len(records) == 1 else {}
+        (task,) = job.get("tasks", ())
+        nodes, slots = _count_resources(job["resources"])
+        per_slot = int(task["count"].get("per_slot", 0))
+        found = {"nodes": nodes, "ranks": int(task["count"].get("total", slots * per_slot))}
+        counts = {name: number for name, number in found.items() if 0 < number < MOST_RANKS}
+        given = job["attributes"]["system"].get("constraints", {}).get("hostlist", ())
+        hosts = sorted({host for text in given for host in expand(text)})
+        if len(hosts) > 1:
+            conditions["hosts"] = shorten(compress(hosts))
+    return JobRecord(counts, hosts, conditions)
+
+
+def _count_resources(resources: Sequence[Mapping[str, Any]], times: int = 1) -> tuple[int, int]:
+    """Returns the numbers of nodes and of slots that a job of Flux asks for; 0 if it does not say."""
+    nodes = slots = 0
+    for one in resources:
+        number = times * int(one["count"])
+        below = _count_resources(one.get("with", ()), number)
+        nodes += number if one["type"] == "node" else below[0]
+        slots += number if one["type"] == "slot" else below[1]
+    return nodes, slots
 
 
 @lru_cache(maxsize=10_000)
