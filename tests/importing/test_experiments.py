@@ -264,3 +264,30 @@ def test_a_channel_of_caliper_is_a_setting() -> None:
     line = "== CALIPER: (0): Creating channel {}\n"
     texts = [osu, *(line.format("builtin.configmgr") + line.format(name) + osu for name in ("spot", "event-trace"))]
     assert [row.get("caliper") for row in tell(*texts)] == [None, "spot", "event-trace"]
+
+
+def test_a_copy_without_the_record_of_its_job_counts_once(
+    capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    osu, record = output("osu_latency.txt"), JOB.format(nodes=2, hosts="")
+    other = re.sub(r"(\d)\b(?=\n)", lambda digit: str(9 - int(digit[1])), osu)
+    few = "\n".join(osu.splitlines()[:5]) + "\n"
+    files = {
+        "a/log-1.out": osu,
+        "a/x-iter-1-3101083828224.out": f"{osu}{record}",
+        "a/x-iter-2-3101083828925.out": other,
+    }
+    files |= {
+        "b/x.out": f"{osu}\n",
+        "c/1.out": few,
+        "c/2.out": f"{few}\n",
+        "c/3.out": f"== CALIPER: (0): Creating channel a\n{osu}",
+    }
+    files |= {"c/4.out": f"== CALIPER: (0): Creating channel b\n{osu}"}
+    write(tmp_path, files)
+    answer = imported(capsys, ".")
+    assert answer["equal"] == [{"file": "./a/log-1.out", "same_as": "./a/x-iter-1-3101083828224.out"}]
+    written = {name for run in answer["runs"] for name in run["files"]}
+    assert {name.removeprefix("./") for name in written} == set(files)
+    assert imported(capsys, ".")["runs"] == []

@@ -3,10 +3,10 @@
 import hashlib
 import re
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.errors import SteelyardError, UsageError, nearest
@@ -25,6 +25,8 @@ SOON = 1.0  # seconds after which the time left is known well enough
 # Seconds of a processor for a file: at least, for each MB, and that each file adds to what all others may use together. Ordinary
 # files need 0.2 to 2 s for each MB.
 LEAST, EACH_MB, EACH_FILE = 10.0, 10.0, 0.1
+# A copy repeats at least so many numbers with so many digits each, and in total.
+FEWEST, FULL, DIGITS = 3, 4, 20
 MOST_VALUES = 1_000_000  # of an import: some 400 MiB of memory
 TOO_MANY = (
     f"the files before it, which were read, have {MOST_VALUES:,} values, the most of one import. Import it on its own"
@@ -35,11 +37,12 @@ Show = Callable[[str, float | None], object]  # shows the progress in words, and
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFile:
-    """A file of which at least one value was read. `digest` identifies its content."""
+    """A file of which at least one value was read. `digest` identifies its content; `copies` are names by digest."""
 
     name: str
     digest: str
     reading: Reading
+    copies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -146,7 +149,57 @@ def collect(sources: Sequence[Source], formats: Sequence[Format], known: Mapping
     except KeyboardInterrupt:
         signals.accept()
         collection.interrupted = True
+    _set_copies_aside(collection)
     return collection
+
+
+def _set_copies_aside(collection: Collection) -> None:
+    """Moves files that repeat all numbers of another one in their folder to the equal files. The one that states more stays.
+
+    A copy may lack what stands around an output. Few or short numbers may be equal by chance.
+    """
+    alike: dict[object, list[ReadFile]] = defaultdict(list)
+    for file in collection.files:
+        values = file.reading.values
+        digits = {value.value: _count_digits(value.value) for value in values}
+        long = [number for number in digits.values() if number >= FULL]
+        numbers = tuple((v.tool, v.benchmark, v.kernel, v.metric, v.statistic, v.value) for v in values)
+        enough = len(long) >= FEWEST and sum(long) >= DIGITS
+        alike[(file.name.rpartition("/")[0], hash(numbers)) if enough else file.digest].append(file)
+    copies: dict[str, dict[str, str]] = defaultdict(dict)  # by the digest of the file that stays
+    for files in alike.values():
+        best, *others = sorted(files, key=_count_facts, reverse=True)
+        for other in others:
+            if _can_be_copy(other, best):
+                copies[best.digest][other.digest] = other.name
+                collection.equal[other.name] = best.name
+    aside = {digest for found in copies.values() for digest in found}
+    collection.files = [
+        replace(file, copies=copies[file.digest]) if file.digest in copies else file
+        for file in collection.files
+        if file.digest not in aside
+    ]
+
+
+def _count_digits(number: float) -> int:
+    """Returns the digits of a number without zeros at its ends."""
+    return len(f"{number:.12e}".partition("e")[0].replace(".", "").strip("-0"))
+
+
+def _count_facts(file: ReadFile) -> int:
+    found = file.reading
+    conditions = sum(map(len, found.conditions.values()))
+    return sum(len(value.parameters) for value in found.values) + conditions + bool(found.host) + bool(found.started)
+
+
+def _can_be_copy(file: ReadFile, other: ReadFile) -> bool:
+    """Returns whether the files contradict each other in nothing."""
+    stated: list[list[Mapping[str, object]]] = []
+    for reading in (file.reading, other.reading):
+        about = {name: text for name in ("host", "started", "system") if (text := getattr(reading, name))}
+        stated.append([about, *reading.conditions.values(), *(value.parameters for value in reading.values)])
+    pairs = zip(*stated, strict=False)
+    return all(other_facts.get(name, known) == known for facts, other_facts in pairs for name, known in facts.items())
 
 
 class _Reader:

@@ -149,7 +149,7 @@ def _gather(system: str, parts: Sequence[_Part]) -> Group:
     origins: dict[tuple[object, ...], set[str]] = defaultdict(set)
     tools: dict[str, set[str]] = defaultdict(set)
     for part in parts:
-        group.files[part.file.digest] = part.file.name
+        group.files |= {part.file.digest: part.file.name, **part.file.copies}
         group.placed += part.placed
         started = part.started if len(days) > 1 else ""
         passes = {kernel: n for kernel, n in _find_passes(part).items() if kernel in several_passes}

@@ -186,7 +186,8 @@ def _equal_lines(collection: Collection) -> Iterator[str]:
         yield f"\n{plural(len(known), 'file')} added nothing: already imported. First: {file}, in the run {run}"
     if equal := collection.equal:
         file, other = next(iter(equal.items()))
-        yield f"\n{plural(len(equal), 'file')} added nothing: another file has the same content. First: {file}, equal to {other}"
+        added = f"\n{plural(len(equal), 'file')} added nothing: another file has the same content or numbers."
+        yield f"{added} First: {file}, equal to {other}"
 
 
 def _unread_lines(title: str, rows: Sequence[Unread]) -> Iterator[str]:
