@@ -48,6 +48,11 @@ def notes(text: str) -> set[str]:
         ("vasp", "WARNING: Sub-Space-Matrix is not hermitian", "Sub-Space-Matrix is not hermitian"),
         ("openfoam", "--> FOAM FATAL ERROR: diverged", "diverged"),
         ("stream", "mpirun: WARNING: the ranks share cores", "the ranks share cores"),
+        # A full stop behind an abbreviation ends no sentence.
+        ("castep", " *Warning* max. SCF cycles performed. Stop.", "max. SCF cycles performed"),
+        ("stream", "WARNING: The power is approx. 40 W above the limit. Check.", "The power is approx. 40 W above the limit"),
+        ("stream", "WARNING: Some clocks (e.g. 2.1 GHz) vary. Check.", "Some clocks (e.g. 2.1 GHz) vary"),
+        ("stream", "WARNING: No limit is set, cf. ulimit. ", "No limit is set, cf. ulimit"),
     ],
 )
 def test_a_warning_of_the_tool_is_a_note_of_its_values(file: str, warning: str, note: str) -> None:

@@ -27,6 +27,8 @@ SMALL = 64  # bytes
 # Seconds. No network between nodes is faster: InfiniBand and Slingshot need 0.8 µs and more, shared memory 0.1 to 0.6 µs.
 SHARED_MEMORY = 0.65e-6
 _MOST, _LONGEST = 3, 120  # sentences of a run, and characters of each
+# Words whose full stop does not end a sentence.
+_ABBREVIATIONS = frozenset("approx avg cf dev e.g esp fig i.e incl iter max min no num resp st temp vs".split())
 _TAIL = 10  # lines at the end of a file, in which a scheduler writes
 # What schedulers (Slurm, PBS, LSF), launchers (srun, Hydra, Open MPI, aprun) and shells write if a program is stopped or fails.
 _ENDS = "Killed|Terminated|Segmentation fault|Aborted"
@@ -57,8 +59,17 @@ def add_note(value: ForeignValue, note: str) -> ForeignValue:
 def find_doubts(tool: str, run: Text, doubts: str) -> str:
     """Returns a sentence with the first groups of the matches, or the whole ones, up to the end of a sentence; '' without any."""
     words = (next(filter(None, match.groups()), match[0]) for match in find_all(doubts, run.whole))
-    quoted = dict.fromkeys(f"'{re.split(r'[.](?: |$)', word.strip())[0][:_LONGEST]}'" for word in words)
+    quoted = dict.fromkeys(f"'{_cut_sentence(word.strip())[:_LONGEST]}'" for word in words)
     return f"{'The output' if doubts == WARNINGS else tool}{WARNS}{', '.join([*quoted][:_MOST])}." if quoted else ""
+
+
+def _cut_sentence(words: str) -> str:
+    """Returns the words up to the end of their first sentence, which is behind no abbreviation and before no small letter."""
+    for stop in re.finditer(r"\.(?: +(?![a-z])|$)", words):
+        last = words[: stop.start()].split()[-1:]
+        if not (last and last[0].strip("([\"'").lower() in _ABBREVIATIONS) or stop.end() == len(words):
+            return words[: stop.start()]
+    return words
 
 
 class ToolMarks:
