@@ -11,7 +11,8 @@ import pytest
 from foreign_outputs import OUTPUTS, output, read
 from import_fixture import imported, osu, write
 from steelyard.importing.dates import read_date
-from steelyard.importing.doubts import ONE_NODE, SEVERAL, STOPPED
+from steelyard.importing.doubts import ONE_NODE, SEVERAL, STOPPED, mark_repetitions
+from steelyard.importing.values import make
 from steelyard.measure import records
 
 
@@ -252,6 +253,24 @@ def test_other_versions_are_other_cases_and_repetitions_of_one_node_are_marked(t
     assert versions == {(f"osu_{at}.out", "7.2" if at == 5 else "5.6.2") for at in range(1, 7)}
     assert {v.repetition for v in found if v.parameters["version"] == "7.2"} == {0}
     assert {(v.file[-9:], v.line) for v in found if ONE_NODE in v.note} == {("osu_6.out", 3), ("osu_6.out", 4)}
+
+
+@pytest.mark.parametrize(
+    ("latencies", "marked"),
+    [
+        ((0.626, 0.685), ()),  # two nodes with InfiniBand
+        ((0.53, 0.57, 0.75, 0.73), ()),  # all on one node, with other pairs of cores
+        ((0.25, 0.31, 1.45), (0, 1)),
+        ((0.25, 0.31), ()),
+        ((0.59, 0.88), ()),
+        ((0.59, 0.89), (0,)),
+    ],
+)
+def test_only_a_gap_between_repetitions_shows_one_node(latencies: tuple[float, ...], marked: tuple[int, ...]) -> None:
+    parameters = {"message_bytes": 8}
+    found = [make("network.pingpong", "pingpong", "latency", one, "us", "mean", parameters) for one in latencies]
+    mark_repetitions(found, ["case"] * len(found))
+    assert tuple(at for at, value in enumerate(found) if ONE_NODE in value.note) == marked
 
 
 def test_stars_around_a_title_are_no_number() -> None:

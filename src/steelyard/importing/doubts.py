@@ -24,8 +24,9 @@ SEVERAL = "The file has several outputs of"
 ONE_NODE = "The ranks were probably on one node, those of other repetitions on two"
 DOUBTS = (WARNS, STOPPED, SEVERAL, ONE_NODE)
 SMALL = 64  # bytes
-# Seconds. No network between nodes is faster: InfiniBand and Slingshot need 0.8 µs and more, shared memory 0.1 to 0.6 µs.
-SHARED_MEMORY = 0.65e-6
+# Seconds. No network between nodes is faster: InfiniBand needs 0.62 µs and more, Slingshot 1 µs, shared memory 0.1 to 0.8 µs.
+SHARED_MEMORY = 0.6e-6
+_GAP = 1.5  # between repetitions on one node and on two; those of one kind differ by less
 _MOST, _LONGEST = 3, 120  # sentences of a run, and characters of each
 # Words whose full stop does not end a sentence.
 _ABBREVIATIONS = frozenset("approx avg cf dev e.g esp fig i.e incl iter max min no num resp st temp vs".split())
@@ -173,6 +174,7 @@ def mark_repetitions(values: list[ForeignValue], cases: Sequence[object]) -> Non
         repetitions[case].append(at)
     for places in (places for places in repetitions.values() if len(places) > 1):
         fast = [at for at in places if is_small_message(values[at]) and values[at].value < SHARED_MEMORY]
-        if 0 < len(fast) < len(places):
+        slow = [values[at].value for at in places if at not in fast]
+        if fast and slow and max(values[at].value for at in fast) * _GAP < min(slow):
             for at in fast:
                 values[at] = add_note(values[at], f"{ONE_NODE}.")

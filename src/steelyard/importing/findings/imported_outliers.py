@@ -61,7 +61,7 @@ def _outliers(of_hosts: dict[str, list[ForeignValue]]) -> list[tuple[str, float,
     middles = {host: median(v.value for v in values) for host, values in of_hosts.items()}
     center = median(middles.values())
     spread = median(abs(value - center) for value in middles.values())
-    step = min(map(_find_step, middles.values()))
+    step = min(map(find_step, middles.values()))
     outliers = []
     for host, value in middles.items():
         worse = value / center - 1 if first.better == "lower" else center / value - 1
@@ -71,7 +71,7 @@ def _outliers(of_hosts: dict[str, list[ForeignValue]]) -> list[tuple[str, float,
     return outliers
 
 
-def _find_step(value: float) -> float:
+def find_step(value: float) -> float:
     """Returns the unit of the last digit that a tool printed: 0.01 for 0.03."""
     exponent = Decimal(f"{value:.9g}").normalize().as_tuple().exponent
     return 10.0**exponent if isinstance(exponent, int) else 0.0
