@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import builders
-from steelyard.importing.doubts import STOPPED
+from steelyard.importing.doubts import SEVERAL, STOPPED
 from steelyard.importing.values import make
 from steelyard.importing.write_runs import describe_machine, write_run
 from steelyard.judge.evaluation import evaluate
@@ -99,6 +99,29 @@ def test_repetitions_far_from_the_others_are_named_with_their_files(tmp_path: Pa
 @pytest.mark.parametrize("times", [(190, 793, 195, 198), (190, 230, 200, 210, 240), (5, 5, 5, 5, 5)])
 def test_few_or_evenly_spread_repetitions_have_no_outlier(tmp_path: Path, times: tuple[float, ...]) -> None:
     assert "imported_repetitions" not in findings(evaluated(tmp_path, jobs(*times)))
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "named"),
+    [
+        ((300, 300, 300, 300, 300, 400), False),  # one printed step
+        ((300, 300, 300, 300, 300, 200), False),
+        ((300, 300, 300, 300, 0, 300), True),
+        ((300, 300, 300, 300, 300, 500), True),
+        ((300, 301, 300, 300, 300, 400), True),  # the tool prints finer steps
+        ((0, 0, 0, 0, 0, 0), False),
+    ],
+)
+def test_one_printed_step_is_no_outlier(tmp_path: Path, microseconds: tuple[int, ...], named: bool) -> None:
+    values = jobs(*(time * 1e-6 for time in microseconds))
+    assert ("imported_repetitions" in findings(evaluated(tmp_path, values))) == named
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_outputs_in_one_file_are_no_outliers_of_each_other(tmp_path: Path, several: bool) -> None:
+    note = f"{SEVERAL} SNAP, which begin in lines 1, 30, 60." * several
+    values = [replace(value, note=note) for value in jobs(190, 193, 195, 198, 200, 793)]
+    assert ("imported_repetitions" in findings(evaluated(tmp_path, values))) != several
 
 
 @pytest.mark.parametrize(("slow", "named"), [(60_000, True), (95_000, False)])

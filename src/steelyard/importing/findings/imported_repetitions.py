@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from steelyard.importing.doubts import SEVERAL
+from steelyard.importing.findings.imported_outliers import STEPS, find_step
 from steelyard.judge.evaluation.foreign_results import group_cases
 from steelyard.model import Evaluation, Finding, ForeignValue
 from steelyard.model.units import quantity
@@ -16,13 +18,14 @@ MOST, NAMED = 5, 3  # cases of the finding, and repetitions of each
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """States which repetitions of a case are far from the others."""
+    """States which repetitions of a case are far from the others. Several outputs in one file may have run at once."""
     imported = evaluation.run.imported
     if not imported:
         return []
     found: dict[tuple[str, ...], tuple[Sequence[ForeignValue], Sequence[ForeignValue]]] = {}
     for metrics in group_cases(imported.values):
         for samples in metrics.values():
+            samples = [v for v in samples if SEVERAL not in v.note]
             if far := _find_outliers(samples):
                 # The metrics of one case, such as time and rate, have the same outliers.
                 found.setdefault((samples[0].benchmark, *sorted(v.file for v in far)), (samples, far))
@@ -52,7 +55,9 @@ def _find_outliers(values: Sequence[ForeignValue]) -> list[ForeignValue]:
         return []
     center = median(v.value for v in values)
     spread = median(abs(v.value - center) for v in values)
-    far = [v for v in values if abs(v.value - center) > max(FAR * abs(center), SPREADS * spread)]
+    step = min((find_step(v.value) for v in values if v.value), default=0.0)
+    least = max(FAR * abs(center), SPREADS * spread, STEPS * step)
+    far = [v for v in values if abs(v.value - center) > least]
     return sorted(far, key=lambda v: -abs(v.value - center))
 
 
