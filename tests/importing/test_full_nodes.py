@@ -19,6 +19,7 @@ from steelyard.importing.values import make
 from steelyard.importing.write_runs import describe_machine, write_run
 from steelyard.judge.evaluation import evaluate
 from steelyard.model import ForeignValue, Imported
+from steelyard.model.units import quantity
 from steelyard.show.command_line import cli
 from steelyard.show.report import equal_time_rows
 from steelyard.show.report.full_node_tables import list_full_nodes
@@ -179,6 +180,21 @@ def test_a_node_with_devices_has_no_ratio_for_a_core(tmp_path: Path) -> None:
     a, b = (side(tmp_path, name, program(24, 1, 100, **of)) for name, of in (("a", {}), ("b", {"gpus": 4})))
     cell = read_cells(compare_sides([a, b]), "b")[1]
     assert (cell.ratio, cell.cores, cell.per_core) == (1.0, None, None)
+
+
+@pytest.mark.parametrize(("rate", "unit"), [(0.05, "ns/day"), (25.6, "Gupdate/s"), (1.0, "B/s")])
+@pytest.mark.parametrize("nodes", [1, 64, 4096])
+def test_a_blank_stands_between_cores_and_value(tmp_path: Path, rate: float, unit: str, nodes: int) -> None:
+    sides = []
+    for name, cores in (("a", 24), ("b", 36)):
+        case = {"ranks": cores * nodes, "nodes": nodes}
+        values = [make("md.run", "md", "rate", rate, "B/s", "one run", case)]
+        sides.append(side(tmp_path, name, [replace(value, tool="MD", unit=unit) for value in values]))
+    shown = [line.plain.split() for line in list_full_nodes(compare_sides(sides), 80, None)]
+    value = quantity(rate, unit).split()
+    for cores in (24 * nodes, 36 * nodes):
+        assert any([f"{cores:,}", *value] == words[at : at + 3] for words in shown for at in (1, 2))
+    assert all(len(line) <= 80 for line in list_full_nodes(compare_sides(sides), 80, None))
 
 
 @pytest.mark.parametrize("room", [0, 6, 12, 30])

@@ -11,7 +11,7 @@ from steelyard.model.units import percent, significant
 from steelyard.model.words import plural
 from steelyard.show.report import ratios
 from steelyard.show.report.json_output import print_json
-from steelyard.show.report.lines import brief, console, cut, fold, pad
+from steelyard.show.report.lines import brief, column, console, cut, fold, pad
 from steelyard.show.report.screen import printed
 from steelyard.show.report.verdict_marks import SIGNS
 from steelyard.statistics.models.scaling_models import REACH, Estimate
@@ -183,7 +183,7 @@ def _head(width: int) -> list[Text]:
 def _line(needs: Needs, width: int) -> str:
     left = width - sum(COLUMNS.values())
     mark = f" {SIGNS[needs.level]}" if needs.level != "FOREIGN" and trust.doubtful(needs.level) else ""
-    row = "".join(pad(cell, size, True) for cell, size in zip(cells(needs), COLUMNS.values(), strict=True))
+    row = "".join(column(cell, size) for cell, size in zip(cells(needs), COLUMNS.values(), strict=True))
     return f"  {pad(cut(f'{needs.side}{mark}', left - 3, 1)[0], left - 2)}{row}"
 
 

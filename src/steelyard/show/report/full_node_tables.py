@@ -10,7 +10,7 @@ from steelyard.model.units import quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report import drawing
 from steelyard.show.report.call_styles import STYLE, name_call
-from steelyard.show.report.lines import cut, pad
+from steelyard.show.report.lines import column, cut, pad
 from steelyard.show.report.names import slug
 from steelyard.show.report.ratios import with_interval, write_ratio
 from steelyard.show.report.screen import heading
@@ -18,7 +18,7 @@ from steelyard.show.report.shown_sides import choose_sides
 from steelyard.show.report.side_traces import MOST_DRAWN, MOST_SHOWN
 from steelyard.show.report.whole_table import title_case
 
-COLUMNS = {"Nodes": 9, "Side": 5, "Cores": 8, "Value": 13, "Time": 20, "Per core": 10}
+COLUMNS = {"Nodes": 9, "Side": 5, "Cores": 7, "Value": 15, "Time": 20, "Per core": 10}
 HEADINGS = ("Nodes", "Side", "Cores", "Value", "Time", "Per core", "Call", "Use of the nodes")
 BEST = "best"
 EXPLANATION = (
@@ -171,7 +171,7 @@ def _list_row(row: WholeRow, width: int, with_use: bool) -> list[Text]:
         nodes, side, *rest, call, use = _cells(row, cell, cell.letter)
         text = Text(pad("" if number and row.nodes else nodes, sizes[0], True))
         text.append(f"  {pad(side, sizes[1] - 2)}", "bold")
-        text.append("".join(pad(given, size, True) for given, size in zip(rest, sizes[2:], strict=True)))
+        text.append("".join(column(given, size) for given, size in zip(rest, sizes[2:], strict=True)))
         text.append(f"  {call}", STYLE.get(cell.call or "", "dim"))
         lines.append(text)
         if with_use:

@@ -193,3 +193,8 @@ def pad(text: str, width: int, right: bool = False) -> str:
     """The text with blanks up to `width` columns, before it (`right`) or behind it."""
     blanks = " " * max(0, width - cell_len(text))
     return f"{blanks}{text}" if right else f"{text}{blanks}"
+
+
+def column(text: str, width: int) -> str:
+    """The text at the right end of a column of this width. A blank stands before it, even if it needs a wider column."""
+    return f" {pad(text, width - 1, right=True)}"

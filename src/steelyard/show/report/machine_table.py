@@ -12,7 +12,7 @@ from steelyard.model.units import grouped, quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report.call_styles import NOW, STYLE, name_call, name_machine_call
 from steelyard.show.report.changes import write_factor
-from steelyard.show.report.lines import cut, pad
+from steelyard.show.report.lines import column, cut, pad
 from steelyard.show.report.positions import count_place
 from steelyard.show.report.ratios import and_interval, with_interval
 from steelyard.show.report.sides_totals import write_letters
@@ -132,7 +132,7 @@ def _write_pair(figure: MachineFigure, left: int) -> Iterator[Text]:
     a, b = figure.cells
     title, *rest = cut(figure.title, left - 1, 3)
     text = Text(pad(title, left))
-    text.append(f"{pad(_write_value(a), VALUE, True)}{pad(_write_value(b), VALUE, True)}", "bold")
+    text.append(f"{column(_write_value(a), VALUE)}{column(_write_value(b), VALUE)}", "bold")
     text.append(f" {pad(write_speed(b), SPEED - 1, True)}")
     text.append(
         pad("" if b.per_core is None else f"{write_factor(b.per_core)}{UNSURE if _may_equal(b) else ''}", CORE, True)
@@ -166,10 +166,10 @@ def _write_sides(figure: MachineFigure, width: int) -> Iterator[Text]:
     left = width - VALUE - SIDE * len(others)
     title, *rest = cut(figure.title, left - 1, 2)
     text = Text(pad(title, left))
-    text.append(pad(_write_value(base), VALUE, True), "bold")
+    text.append(column(_write_value(base), VALUE), "bold")
     for cell in others:
         sides = f"{_write_value(cell)}{_write_times(cell)}{_sign(cell)}"
-        text.append(pad(sides, SIDE, True), STYLE.get(cell.now or cell.call or "", ""))
+        text.append(column(sides, SIDE), STYLE.get(cell.now or cell.call or "", ""))
     yield text
     yield from map(Text, rest)
 

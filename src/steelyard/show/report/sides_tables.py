@@ -11,7 +11,7 @@ from steelyard.show.report.call_styles import STYLE
 from steelyard.show.report.changes import write_smallest
 from steelyard.show.report.full_node_tables import list_full_nodes
 from steelyard.show.report.json_output import print_json
-from steelyard.show.report.lines import console, cut, pad
+from steelyard.show.report.lines import column, console, cut, pad
 from steelyard.show.report.machine_table import list_machines
 from steelyard.show.report.ratios import write_interval
 from steelyard.show.report.screen import heading, printed
@@ -82,7 +82,7 @@ def _list_mixes(comparison: SidesComparison, width: int) -> Iterator[Text]:
 def _line(cell: Cell, letters: int, width: int) -> Text:
     value = cell.value
     shown = "–" if value is None else quantity(value.value, value.unit) if value.unit else significant(value.value)
-    text = Text.assemble("  ", (pad(cell.letter, letters), "bold"), pad(shown, VALUE, True))
+    text = Text.assemble("  ", (pad(cell.letter, letters), "bold"), column(shown, VALUE))
     text.append(pad(f"  {_interval(cell)}", INTERVAL, True), "dim")
     if cell.ratio is not None:
         span = "" if cell.low is None or cell.high is None else _write_span(cell.low, cell.high)

@@ -9,7 +9,7 @@ from steelyard.compare.compared_sides import NOT_JUDGED, CaseDifference, SidesCo
 from steelyard.model.words import plural
 from steelyard.show.report.call_styles import STYLE, name_call
 from steelyard.show.report.changes import write_change, write_smallest, write_smallest_range
-from steelyard.show.report.lines import cut, pad
+from steelyard.show.report.lines import column, cut, pad
 
 MOST_SIDES = 20  # that a screen names
 GRID = 3  # sides whose calls stand in columns; those of more sides are listed for each call
@@ -78,7 +78,7 @@ def _grid_line(name: str, of: dict[str, Total], letters: Sequence[str], width: i
         if letter in of:
             t = of[letter]
             words = f"{write_change(t.ratio)} {_word(t)}"
-            text.append(pad(words, COLUMN, True), STYLE.get(t.call, "dim"))
+            text.append(column(words, COLUMN), STYLE.get(t.call, "dim"))
         else:
             text.append(pad("–", COLUMN, True), "dim")
     return [text]
