@@ -12,8 +12,10 @@ import pytest
 
 from steelyard.compare import equal_time
 from steelyard.compare.compared_sides import NodeSeries, SidesComparison, WholeCell
+from steelyard.compare.full_nodes import find_series
 from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.side import Side
+from steelyard.compare.side_view import make_view
 from steelyard.compare.sides import compare_sides
 from steelyard.importing.values import make
 from steelyard.importing.write_runs import describe_machine, write_run
@@ -180,6 +182,21 @@ def test_a_node_with_devices_has_no_ratio_for_a_core(tmp_path: Path) -> None:
     a, b = (side(tmp_path, name, program(24, 1, 100, **of)) for name, of in (("a", {}), ("b", {"gpus": 4})))
     cell = read_cells(compare_sides([a, b]), "b")[1]
     assert (cell.ratio, cell.cores, cell.per_core) == (1.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("further", "nodes", "partial"),
+    [({}, None, ()), ({"threads": 1}, 1, (1,)), ({"nodes": 16}, 16, (16,)), ({"ranks_per_node": 1, "threads": 32}, 16, ())],
+)
+def test_few_ranks_without_nodes_and_threads_are_on_no_known_nodes(
+    tmp_path: Path, further: dict[str, int], nodes: int | None, partial: tuple[int, ...]
+) -> None:
+    """16 ranks of HPL, one on each of 16 nodes with 32 cores, printed neither their nodes nor their threads."""
+    made = make("application.hpl", "hpl", "speed", 16.1e12, "flop/s", "one run", {"ranks": 16, "N": 419_328, **further})
+    one = side(tmp_path, "a", [*program(32, 1, 100), replace(made, tool="HPL")])
+    series = next(s for question, s in find_series(make_view(one)).items() if question[0] == "application.hpl")
+    assert (series.best.nodes, series.best.cores) == (nodes, 32 * nodes if nodes else None)
+    assert (tuple(series.full), series.partial) == (() if partial or not nodes else (nodes,), partial)
 
 
 @pytest.mark.parametrize(("rate", "unit"), [(0.05, "ns/day"), (25.6, "Gupdate/s"), (1.0, "B/s")])
