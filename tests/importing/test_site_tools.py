@@ -210,6 +210,21 @@ def test_jobs_that_did_not_complete_have_no_energy() -> None:
     assert unmeasured.problems == ("sacct: jobs or steps without energy: 4",)
 
 
+@pytest.mark.parametrize("heading", ["JobID|ConsumedEnergy|State", "ConsumedEnergyRaw|JobID|State", "JobID|ConsumedEnergyRaw"])
+def test_the_energy_may_stand_in_any_column(heading: str) -> None:
+    words = {"JobID": "7", "State": "COMPLETED", "ConsumedEnergy": "4.58M", "ConsumedEnergyRaw": "4580000"}
+    names = [*heading.split("|"), "ElapsedRaw"]
+    cells = "|".join(words.get(name, "60") for name in names)
+    values = read(f"{'|'.join(names)}\n{cells}\n").values
+    assert [v.value for v in values if v.metric == "energy"] == [4.58e6]
+
+
+def test_energy_in_the_json_of_another_program_is_not_that_of_sacct() -> None:
+    content = json.dumps({"time": {"ConsumedEnergyRaw": "4122382", "ConsumedEnergy": "4.12M"}}, indent=4)
+    assert not read(content).values
+    assert not any("sacct" in problem for problem in read(content).problems)
+
+
 ELBENCHO = """ISO DATE start: 2026-08-12T14:21:31-0400
 OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
 =========== ================    ==========   =========
