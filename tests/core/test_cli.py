@@ -306,7 +306,7 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
 
 
 @pytest.mark.parametrize(
-    ("words", "read"), [(["--version"], set()), (["--help"], {"mpi"}), (["list", "--help"], {"list"})]
+    ("words", "read"), [(["--version"], set()), (["--help"], {"device", "mpi"}), (["list", "--help"], {"list"})]
 )
 def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: set[str]) -> None:
     code = (

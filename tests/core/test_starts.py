@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),  # the other end of `module_command`, within the Python that it starts
     "measure/machine/tools.py": ("sys.executable",),  # its folder, into which wheels put mpicxx
     "measure/build/toolchain.py": ("sys.executable",),  # the same folder
-    "measure/build/mpi_environments.py": (
+    "measure/build/package_environments.py": (
         "sys.executable",
         "text: python",
     ),  # in a sentence; the Python of the environment that it makes

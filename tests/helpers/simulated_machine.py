@@ -3,8 +3,11 @@
 The planner and the runner are the real ones; a clock, the programs and the folder of the run are replaced.
 """
 
+import atexit
 import math
 import random
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -28,6 +31,16 @@ STEP = 0.05  # seconds within which a period of other load may begin or end
 @cache
 def found() -> Mapping[str, Any]:
     return catalogue.find()
+
+
+@cache
+def make_mpi() -> Path:
+    """Returns a folder with programs of an MPI that only exist, since nothing is started."""
+    folder = Path(tempfile.mkdtemp(prefix="steelyard-simulated-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name in ("mpicc", "mpiexec"):
+        (folder / name).touch(mode=0o755)
+    return folder
 
 
 @dataclass
@@ -243,7 +256,7 @@ def simulate(
         length=length.measuring(plan, free, budget, effort),
         show=running.show,
         around=Surroundings(lambda: running.time, running.start, running.wait),
-        site=Site({mpi: Tool(mpi.partition("-")[0], "/usr/bin/mpicc", mpi.partition("-")[2])}),
+        site=Site({mpi: Tool(mpi.partition("-")[0], str(make_mpi() / "mpicc"), mpi.partition("-")[2])}),
         patience=Patience(),
         mains=by_value.main_places(found(), plan),
     )

@@ -51,7 +51,11 @@ def notes(text: str) -> set[str]:
         ("stream", "mpirun: WARNING: the ranks share cores", "the ranks share cores"),
         # A full stop behind an abbreviation ends no sentence.
         ("castep", " *Warning* max. SCF cycles performed. Stop.", "max. SCF cycles performed"),
-        ("stream", "WARNING: The power is approx. 40 W above the limit. Check.", "The power is approx. 40 W above the limit"),
+        (
+            "stream",
+            "WARNING: The power is approx. 40 W above the limit. Check.",
+            "The power is approx. 40 W above the limit",
+        ),
         ("stream", "WARNING: Some clocks (e.g. 2.1 GHz) vary. Check.", "Some clocks (e.g. 2.1 GHz) vary"),
         ("stream", "WARNING: No limit is set, cf. ulimit. ", "No limit is set, cf. ulimit"),
     ],

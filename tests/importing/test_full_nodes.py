@@ -186,7 +186,12 @@ def test_a_node_with_devices_has_no_ratio_for_a_core(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("further", "nodes", "partial"),
-    [({}, None, ()), ({"threads": 1}, 1, (1,)), ({"nodes": 16}, 16, (16,)), ({"ranks_per_node": 1, "threads": 32}, 16, ())],
+    [
+        ({}, None, ()),
+        ({"threads": 1}, 1, (1,)),
+        ({"nodes": 16}, 16, (16,)),
+        ({"ranks_per_node": 1, "threads": 32}, 16, ()),
+    ],
 )
 def test_few_ranks_without_nodes_and_threads_are_on_no_known_nodes(
     tmp_path: Path, further: dict[str, int], nodes: int | None, partial: tuple[int, ...]

@@ -210,7 +210,9 @@ def test_jobs_that_did_not_complete_have_no_energy() -> None:
     assert unmeasured.problems == ("sacct: jobs or steps without energy: 4",)
 
 
-@pytest.mark.parametrize("heading", ["JobID|ConsumedEnergy|State", "ConsumedEnergyRaw|JobID|State", "JobID|ConsumedEnergyRaw"])
+@pytest.mark.parametrize(
+    "heading", ["JobID|ConsumedEnergy|State", "ConsumedEnergyRaw|JobID|State", "JobID|ConsumedEnergyRaw"]
+)
 def test_the_energy_may_stand_in_any_column(heading: str) -> None:
     words = {"JobID": "7", "State": "COMPLETED", "ConsumedEnergy": "4.58M", "ConsumedEnergyRaw": "4580000"}
     names = [*heading.split("|"), "ElapsedRaw"]
