@@ -304,6 +304,26 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         ["s/x_no-efa.txt", "s/x_efa.txt", "s/x_no-efa_4nodes.txt"],
         [("", {"file": "no"}), ("", {}), ("", {"nodes": 4, "file": "no"})],
     ),
+    "numbered folders with repetitions of their own": (
+        [f"x/run{r}/lmp-{n}nodes-{turn}/log.out" for r in (1, 2) for n in (4, 8) for turn in (1, 2, 3)],
+        [("", {"nodes": n, "folder": f"run{r}"}) for r in (1, 2) for n in (4, 8) for turn in range(3)],
+    ),
+    "numbered folders with jobs of their own, beside another one": (
+        [*(f"x/run{r}/y-{job}.out" for r in (1, 2) for job in (1234567, 1234571, 1234583)), "x/old/y-1234561.out"],
+        [*(("", {"folder": f"run{r}"}) for r in (1, 2) for job in range(3)), ("", {})],
+    ),
+    "numbered folders with other folders below": (
+        ["x/run1/data/y.out", "x/run2/data/z/y.out"],
+        [("", {"folder": "run1"}), ("", {"folder": "run2"})],
+    ),
+    "numbered folders with the same experiments": (
+        [f"x/run{r}/{n}nodes.out" for r in (1, 2) for n in (1, 2, 3, 4)],
+        [("", {"nodes": n}) for r in (1, 2) for n in (1, 2, 3, 4)],
+    ),
+    "numbered folders with numbered sizes": (
+        [f"x/run{r}/size-{n}.out" for r in (1, 2) for n in (1, 2, 3)],
+        [("", {"size": n}) for r in (1, 2) for n in (1, 2, 3)],
+    ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip
 

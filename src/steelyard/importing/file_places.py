@@ -11,12 +11,14 @@ from steelyard.importing.collecting import ReadFile
 from steelyard.importing.dates import read_date_of_name
 from steelyard.importing.name_facts import (
     CONDITIONS,
+    FEWEST,
     MONTH,
     NEUTRAL,
     SETTING,
     SIZED,
     UNTYPED,
     Fact,
+    are_jobs,
     are_likely_counts,
     counts_repetitions,
     read_facts,
@@ -197,6 +199,57 @@ def differ_throughout(places: Sequence[Place], kind: Kind, at: int = -1) -> bool
         for counted, logarithm in others:
             factors[files, first[0], counted].append(logarithm - first[1])
     return any(len(found) >= MANY and abs(median(found)) > log(LARGE) for found in factors.values())
+
+
+def find_campaigns(places: Sequence[Place], kind: Kind) -> tuple[int, Sequence[str | None]] | None:
+    """Returns a folder with names such as run1 that are settings, and its name for each file; None without such a folder.
+
+    Only the innermost numbers count repetitions: below each name files repeat each other themselves, or the folders differ.
+    """
+    for at in range(max(len(place.names) for place in places) - 1):
+        inside = [place for place in places if len(place.names) > at + 1]
+        beside: dict[tuple[str, ...], dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
+        for place in inside:
+            beside[_hide_number(place, at)][place.names[at]].append(place)
+        above = {series for series, below in beside.items() if _are_campaigns(below, kind, at)}
+        names = {id(place): place.names[at] for place in inside if _hide_number(place, at) in above}
+        if names:
+            return at, [names.get(id(place)) for place in places]
+    return None
+
+
+def _hide_number(place: Place, at: int) -> tuple[str, ...]:
+    """Returns the folders up to this one, without the digits in its own name."""
+    return (*place.names[:at], re.sub(r"\d+", "#", place.names[at]))
+
+
+def _are_campaigns(below: Mapping[str, Sequence[Place]], kind: Kind, at: int) -> bool:
+    """Returns whether folders that seem to count hold the same cases, and repetitions or folders of their own."""
+    cases = [{case for place in members for case in place.cases[kind]} for members in below.values()]
+    if len(below) < 2 or not counts_repetitions([*below]) or sum(map(len, cases)) == len(set[int]().union(*cases)):
+        return False
+    depths = [{len(place.names) for place in members} for members in below.values()]
+    return any(one.isdisjoint(depths[0]) for one in depths) or any(
+        _have_counters(members, kind, at + 1) for members in below.values()
+    )
+
+
+def _have_counters(places: Sequence[Place], kind: Kind, begin: int) -> bool:
+    """Returns whether at least three files of one case differ only in a number that counts, from this folder on."""
+    series: dict[tuple[str, int, tuple[Fact, ...]], dict[str, Place]] = defaultdict(dict)
+    for place in places:
+        row = [fact for level in place.levels[begin:] for fact in level]
+        for at, fact in enumerate(row):
+            if fact.meaning == "number":
+                word = str(row[at - 1].value) if at and row[at - 1].meaning == "word" else ""
+                series[word, at, (*row[:at], *row[at + 1 :])][str(fact.value)] = place
+    return any(
+        len(found) >= FEWEST
+        and (are_jobs([*found]) or counts_repetitions([word + number for number in found]))
+        and len(set[int]().union(*(place.cases[kind] for place in found.values())))
+        < sum(len(place.cases[kind]) for place in found.values())
+        for (word, _, _), found in series.items()
+    )
 
 
 # --------------------------------------------------------------------------- systems

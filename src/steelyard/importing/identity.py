@@ -21,6 +21,7 @@ from steelyard.importing.file_places import (
     describe,
     differ_throughout,
     drop_unlikely_counts,
+    find_campaigns,
     find_system_level,
     list_further_facts,
     name_system,
@@ -106,11 +107,13 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
     stating: list[NamedPart] = []
     for members in systems.values():
         for kind, together in _list_kinds(places, members).items():
-            own = [places[at] for at in together]
-            facts = [
-                list_further_facts(place, level, identities[at].system) for place, at in zip(own, together, strict=True)
-            ]
-            stating += _tell_apart(own, _add_endings(own, facts), kind, together)
+            for alike in _divide_campaigns(places, together, kind, stating):
+                own = [places[at] for at in alike]
+                facts = [
+                    list_further_facts(place, level, identities[at].system)
+                    for place, at in zip(own, alike, strict=True)
+                ]
+                stating += _tell_apart(own, _add_endings(own, facts), kind, alike)
     chosen = choose_parts(stating)
     lacking: set[tuple[int | None, str]] = set()
     for one in sorted(chosen, key=lambda one: len(files) if one.part.folder is None else one.part.folder):
@@ -125,6 +128,22 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
         for place, values in parts.items()
         if len(values) > 1 or (values and (place in lacking or place[1] not in COUNTS))
     ]
+
+
+def _divide_campaigns(
+    places: Sequence[Place], files: Sequence[int], kind: Kind, stating: list[NamedPart]
+) -> Iterable[Sequence[int]]:
+    """Returns the files of each campaign, such as run3, of which each has repetitions. Adds its name to the parts."""
+    found = find_campaigns([places[at] for at in files], kind)
+    if not found:
+        return [files]
+    folder, names = found
+    part = Part.of(folder, FOLDER, names)
+    stating.append(NamedPart(files=files, kind=kind, part=part, values=names, stated=[{} for _ in files], certain=True))
+    divided: dict[str | None, list[int]] = defaultdict(list)
+    for at, name in zip(files, names, strict=True):
+        divided[name].append(at)
+    return divided.values()
 
 
 def _add_endings(
