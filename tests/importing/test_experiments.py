@@ -250,7 +250,7 @@ def test_the_record_of_a_job_states_nodes_ranks_and_hosts() -> None:
     assert [(row["nodes"], row["ranks"], row["hosts"]) for row in rows] == [  # the output states its two ranks itself
         (2, 2, "n[4,8]"), (2, 2, "n[1-2]"), (2, 2, "n[4,8]"),
     ]  # fmt: skip
-    assert launches.read_job_record(records[0]).counts == {"nodes": 2, "ranks": 6}
+    assert launches.read_job_record(records[0])[0] == {"nodes": 2, "ranks": 6}
     alike = tell(*(f"{osu}\n{records[0]}" for _ in range(2)))
     assert all("hosts" not in row for row in alike)
     alone = reading.read(f"{osu}\n{JOB.format(nodes=1, hosts=ON.format('n7'))}".encode(), reading.find_formats())

@@ -154,52 +154,38 @@ def collect(sources: Sequence[Source], formats: Sequence[Format], known: Mapping
 
 
 def _set_copies_aside(collection: Collection) -> None:
-    """Moves files that repeat all numbers of another one in their folder to the equal files. The one that states more stays.
+    """Moves files that repeat all numbers of another one in their folder to the equal files. The one that states most stays.
 
     A copy may lack what stands around an output. Few or short numbers may be equal by chance.
     """
     alike: dict[object, list[ReadFile]] = defaultdict(list)
     for file in collection.files:
-        values = file.reading.values
-        digits = {value.value: _count_digits(value.value) for value in values}
-        long = [number for number in digits.values() if number >= FULL]
-        numbers = tuple((v.tool, v.benchmark, v.kernel, v.metric, v.statistic, v.value) for v in values)
-        enough = len(long) >= FEWEST and sum(long) >= DIGITS
-        alike[(file.name.rpartition("/")[0], hash(numbers)) if enough else file.digest].append(file)
-    copies: dict[str, dict[str, str]] = defaultdict(dict)  # by the digest of the file that stays
-    for files in alike.values():
-        best, *others = sorted(files, key=_count_facts, reverse=True)
-        for other in others:
-            if _can_be_copy(other, best):
+        numbers = ((v.tool, v.benchmark, v.kernel, v.metric, v.statistic, v.value) for v in file.reading.values)
+        alike[file.name.rpartition("/")[0], hash((*numbers,))].append(file)
+    copies: dict[str, dict[str, str]] = defaultdict(dict)  # of the file that stays, by digest
+    for files in (files for files in alike.values() if len(files) > 1 and _has_long_numbers(files[0])):
+        (best, known), *others = sorted(((file, _list_facts(file)) for file in files), key=lambda pair: -len(pair[1]))
+        for other, facts in others:
+            if all(known.get(name, fact) == fact for name, fact in facts.items()):
                 copies[best.digest][other.digest] = other.name
                 collection.equal[other.name] = best.name
     aside = {digest for found in copies.values() for digest in found}
-    collection.files = [
-        replace(file, copies=copies[file.digest]) if file.digest in copies else file
-        for file in collection.files
-        if file.digest not in aside
-    ]
+    files = [file for file in collection.files if file.digest not in aside]
+    collection.files = [replace(file, copies=copies.get(file.digest, {})) for file in files]
 
 
-def _count_digits(number: float) -> int:
-    """Returns the digits of a number without zeros at its ends."""
-    return len(f"{number:.12e}".partition("e")[0].replace(".", "").strip("-0"))
+def _has_long_numbers(file: ReadFile) -> bool:
+    mantissas = {f"{value.value:.12e}".partition("e")[0].replace(".", "").strip("-0") for value in file.reading.values}
+    long = [len(digits) for digits in mantissas if len(digits) >= FULL]
+    return len(long) >= FEWEST and sum(long) >= DIGITS
 
 
-def _count_facts(file: ReadFile) -> int:
+def _list_facts(file: ReadFile) -> dict[object, object]:
+    """Returns what the file states besides its numbers."""
     found = file.reading
-    conditions = sum(map(len, found.conditions.values()))
-    return sum(len(value.parameters) for value in found.values) + conditions + bool(found.host) + bool(found.started)
-
-
-def _can_be_copy(file: ReadFile, other: ReadFile) -> bool:
-    """Returns whether the files contradict each other in nothing."""
-    stated: list[list[Mapping[str, object]]] = []
-    for reading in (file.reading, other.reading):
-        about = {name: text for name in ("host", "started", "system") if (text := getattr(reading, name))}
-        stated.append([about, *reading.conditions.values(), *(value.parameters for value in reading.values)])
-    pairs = zip(*stated, strict=False)
-    return all(other_facts.get(name, known) == known for facts, other_facts in pairs for name, known in facts.items())
+    facts: dict[object, object] = {(at, k): x for at, v in enumerate(found.values) for k, x in v.parameters.items()}
+    facts |= {(tool, name): text for tool, own in found.conditions.items() for name, text in own.items()}
+    return facts | {name: text for name in ("host", "started", "system") if (text := getattr(found, name))}
 
 
 class _Reader:

@@ -207,20 +207,14 @@ def find_campaigns(places: Sequence[Place], kind: Kind) -> tuple[int, Sequence[s
     Only the innermost numbers count repetitions: below each name files repeat each other themselves, or the folders differ.
     """
     for at in range(max(len(place.names) for place in places) - 1):
-        inside = [place for place in places if len(place.names) > at + 1]
         beside: dict[tuple[str, ...], dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
-        for place in inside:
-            beside[_hide_number(place, at)][place.names[at]].append(place)
-        above = {series for series, below in beside.items() if _are_campaigns(below, kind, at)}
-        names = {id(place): place.names[at] for place in inside if _hide_number(place, at) in above}
+        for place in (place for place in places if len(place.names) > at + 1):
+            beside[(*place.names[:at], re.sub(r"\d+", "#", place.names[at]))][place.names[at]].append(place)
+        above = [below for below in beside.values() if _are_campaigns(below, kind, at)]
+        names = {id(place): name for below in above for name, members in below.items() for place in members}
         if names:
             return at, [names.get(id(place)) for place in places]
     return None
-
-
-def _hide_number(place: Place, at: int) -> tuple[str, ...]:
-    """Returns the folders up to this one, without the digits in its own name."""
-    return (*place.names[:at], re.sub(r"\d+", "#", place.names[at]))
 
 
 def _are_campaigns(below: Mapping[str, Sequence[Place]], kind: Kind, at: int) -> bool:
@@ -229,27 +223,25 @@ def _are_campaigns(below: Mapping[str, Sequence[Place]], kind: Kind, at: int) ->
     if len(below) < 2 or not counts_repetitions([*below]) or sum(map(len, cases)) == len(set[int]().union(*cases)):
         return False
     depths = [{len(place.names) for place in members} for members in below.values()]
-    return any(one.isdisjoint(depths[0]) for one in depths) or any(
-        _have_counters(members, kind, at + 1) for members in below.values()
-    )
+    nested = (_have_counters(members, kind, at + 1) for members in below.values())
+    return any(one.isdisjoint(depths[0]) for one in depths) or any(nested)
 
 
 def _have_counters(places: Sequence[Place], kind: Kind, begin: int) -> bool:
     """Returns whether at least three files of one case differ only in a number that counts, from this folder on."""
-    series: dict[tuple[str, int, tuple[Fact, ...]], dict[str, Place]] = defaultdict(dict)
+    series: dict[object, dict[str, Place]] = defaultdict(dict)  # each by word and number
     for place in places:
         row = [fact for level in place.levels[begin:] for fact in level]
         for at, fact in enumerate(row):
             if fact.meaning == "number":
                 word = str(row[at - 1].value) if at and row[at - 1].meaning == "word" else ""
-                series[word, at, (*row[:at], *row[at + 1 :])][str(fact.value)] = place
-    return any(
-        len(found) >= FEWEST
-        and (are_jobs([*found]) or counts_repetitions([word + number for number in found]))
-        and len(set[int]().union(*(place.cases[kind] for place in found.values())))
-        < sum(len(place.cases[kind]) for place in found.values())
-        for (word, _, _), found in series.items()
-    )
+                series[at, (*row[:at], *row[at + 1 :])][f"{word}{fact.value}"] = place
+    for found in (found for found in series.values() if len(found) >= FEWEST):
+        cases = [place.cases[kind] for place in found.values()]
+        repeated = sum(map(len, cases)) > len(frozenset[int]().union(*cases))
+        if repeated and (counts_repetitions([*found]) or are_jobs([re.sub(r"\D", "", name) for name in found])):
+            return True
+    return False
 
 
 # --------------------------------------------------------------------------- systems

@@ -109,10 +109,8 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
         for kind, together in _list_kinds(places, members).items():
             for alike in _divide_campaigns(places, together, kind, stating):
                 own = [places[at] for at in alike]
-                facts = [
-                    list_further_facts(place, level, identities[at].system)
-                    for place, at in zip(own, alike, strict=True)
-                ]
+                named_here = [identities[at].system for at in alike]
+                facts = [list_further_facts(place, level, name) for place, name in zip(own, named_here, strict=True)]
                 stating += _tell_apart(own, _add_endings(own, facts), kind, alike)
     chosen = choose_parts(stating)
     lacking: set[tuple[int | None, str]] = set()

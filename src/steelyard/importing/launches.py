@@ -3,8 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 from zlib import crc32
@@ -135,34 +133,28 @@ def _has_words(line: str) -> bool:
     return bool(line.strip(" \t=-*")) and not line.lstrip().startswith(("```", "~~~"))
 
 
-@dataclass(frozen=True, slots=True)
-class JobRecord:
-    """What the record of a job says: nodes and ranks, the hosts that the user asked for, and conditions that may differ."""
+def read_job_record(content: str) -> tuple[Mapping[str, Scalar], str, Mapping[str, str]]:
+    """Returns what the record of Flux and the log of Caliper say around an output. Of several records none counts.
 
-    counts: Mapping[str, Scalar] = field(default_factory=dict)
-    hosts: Sequence[str] = ()
-    conditions: Mapping[str, str] = field(default_factory=dict)
-
-
-def read_job_record(content: str) -> JobRecord:
-    """Returns what the record of Flux and the log of Caliper say around an output. Of several records none counts."""
-    conditions, counts, hosts = dict[str, str](), dict[str, Scalar](), list[str]()
+    It is the nodes and ranks, the host if the user asked for one, and conditions: several hosts, and the channels of Caliper.
+    """
     channels = {match[1] for match in patterns.find_all(_CHANNEL, content)} if "CALIPER: (0)" in content else set()
-    if settings := sorted(channel for channel in channels if not channel.startswith("builtin")):
-        conditions["caliper"] = shorten(",".join(settings))
+    settings = ",".join(sorted(channel for channel in channels if not channel.startswith("builtin")))
+    conditions = {"caliper": shorten(settings)} if settings else {}
     records = [*patterns.find_all(_FLUX_JOB, content)] if _FLUX_MARK in content else []
-    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        job = json.loads(records[0][1]) if len(records) == 1 else {}
-        (task,) = job.get("tasks", ())
+    try:
+        (record,) = records
+        job = json.loads(record[1])
+        (task,) = job["tasks"]
         nodes, slots = _count_resources(job["resources"])
-        per_slot = int(task["count"].get("per_slot", 0))
-        found = {"nodes": nodes, "ranks": int(task["count"].get("total", slots * per_slot))}
-        counts = {name: number for name, number in found.items() if 0 < number < MOST_RANKS}
+        ranks = int(task["count"].get("total", slots * int(task["count"].get("per_slot", 0))))
         given = job["attributes"]["system"].get("constraints", {}).get("hostlist", ())
         hosts = sorted({host for text in given for host in expand(text)})
-        if len(hosts) > 1:
-            conditions["hosts"] = shorten(compress(hosts))
-    return JobRecord(counts, hosts, conditions)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return {}, "", conditions  # no record, several ones or a damaged one
+    counts = {name: number for name, number in (("nodes", nodes), ("ranks", ranks)) if 0 < number < MOST_RANKS}
+    several = {"hosts": shorten(compress(hosts))} if len(hosts) > 1 else {}
+    return counts, hosts[0] if len(hosts) == 1 else "", conditions | several
 
 
 def _count_resources(resources: Sequence[Mapping[str, Any]], times: int = 1) -> tuple[int, int]:

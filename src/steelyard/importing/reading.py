@@ -110,14 +110,13 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
     problems += _find_no_numbers(content, "\n".join(problems), "|".join(known.settings for known in matching))
     headings = ToolMarks(content, matching)
     tools = tuple(dict.fromkeys(tool for reading in readings for tool in reading.tools))
-    job = launches.read_job_record(content)
-    if job.counts:
-        values = tuple(replace(value, parameters={**job.counts, **value.parameters}) for value in values)
-    host = job.hosts[0] if len(job.hosts) == 1 else ""
+    counts, host, conditions = launches.read_job_record(content)
+    if counts:
+        values = tuple(replace(value, parameters={**counts, **value.parameters}) for value in values)
     return Reading(
         values=tuple(mark_outputs(values, headings, content, problems)),
         tools=tools,
-        conditions={tool: {**_find_conditions(tool, readings, headings), **job.conditions} for tool in tools},
+        conditions={tool: {**_find_conditions(tool, readings, headings), **conditions} for tool in tools},
         problems=tuple(problems or ([] if values else [f"{matching[0].tool}: it has no value"])),
         system=next((reading.system for reading in readings if reading.system), ""),
         host=next((reading.host for reading in readings if reading.host), host),
