@@ -149,9 +149,8 @@ def _count_nodes(case: SideCase, per_node: int | None) -> int | None:
     if ranks and on_each:
         return math.ceil(ranks / on_each)
     used = count_workers(given)
-    if used and per_node and ranks:
-        # Fewer ranks than cores may each have a node of its own, and threads that the output does not state.
-        return math.ceil(used / per_node) if used >= per_node or _number(given, "threads") else None
+    if used and per_node and ranks and (used >= per_node or "threads" in given):
+        return math.ceil(used / per_node)  # fewer ranks with unknown threads may each have a node of its own
     return (
         1 if not ranks and ("host" in given or "threads" in given) else None
     )  # many ranks: the host is one of several

@@ -29,10 +29,9 @@ SHARED_MEMORY = 0.6e-6
 _GAP = 1.5  # between repetitions on one node and on two; those of one kind differ by less
 _MOST, _LONGEST = 3, 120  # sentences of a run, and characters of each
 # Words whose full stop does not end a sentence.
-_ABBREVIATIONS = {
-    "approx", "avg", "cf", "dev", "e.g", "esp", "fig", "i.e", "incl", "iter", "max", "min", "no", "num", "resp", "st", "temp",
-    "vs",
-}  # fmt: skip
+_ABBREVIATIONS = frozenset(
+    {"approx", "avg", "cf", "e.g", "esp", "fig", "i.e", "incl", "max", "min", "no", "num", "resp", "vs"}
+)
 _TAIL = 10  # lines at the end of a file, in which a scheduler writes
 # What schedulers (Slurm, PBS, LSF), launchers (srun, Hydra, Open MPI, aprun) and shells write if a program is stopped or fails.
 _ENDS = "Killed|Terminated|Segmentation fault|Aborted"

@@ -24,8 +24,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     found: dict[tuple[str, ...], tuple[Sequence[ForeignValue], Sequence[ForeignValue]]] = {}
     for metrics in group_cases(imported.values):
-        for members in metrics.values():
-            samples = [v for v in members if SEVERAL not in v.note]
+        for repetitions in metrics.values():
+            samples = [v for v in repetitions if SEVERAL not in v.note]
             if far := _find_outliers(samples):
                 # The metrics of one case, such as time and rate, have the same outliers.
                 found.setdefault((samples[0].benchmark, *sorted(v.file for v in far)), (samples, far))

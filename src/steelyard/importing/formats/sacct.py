@@ -13,12 +13,7 @@ from steelyard.importing.text import Row, Text
 from steelyard.importing.values import Given, Values, make, number, read_word
 
 TOOL = "sacct"
-MARKS = (
-    "|ConsumedEnergy",
-    " ConsumedEnergy",
-    "ConsumedEnergy|",
-    "ConsumedEnergyRaw|",
-)  # no key of JSON that others write
+MARKS = ("|ConsumedEnergy", " ConsumedEnergy", "ConsumedEnergy|", "ConsumedEnergyRaw|")  # not a key of JSON
 HEADING = r"[|\w ]*\bConsumedEnergy(?:Raw)?\b *(?:\|[|\w ]*)?$"
 SHARED = "The energy is that of the nodes, also if other jobs used them."
 MOST = 1e15  # joules; Slurm prints 2^64 - 2 for an energy that it does not know
