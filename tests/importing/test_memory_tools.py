@@ -47,6 +47,39 @@ def test_babelstream_without_a_correct_solution_has_no_values() -> None:
     assert "the check of the solution failed" in result.problems[0]
 
 
+SUM = "Validation failed on sum. Error {}\nSum was {} but should be {}\n"
+BABELSTREAM_CSV = """Using OpenCL device Ampere
+{}function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,avg_runtime
+Triad,100,33554432,8,605233.356,0.00133,0.00136,0.00134
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "note"),
+    [
+        ("", ""),
+        (
+            SUM.format("5.14643e-08", "636.656592382618", "636.656592434083"),
+            "Validation failed on sum. Error 5.14643e-08",
+        ),
+        (SUM.format("1.3", "635.356592", "636.656592434083"), None),  # the part of a thread is missing
+        (SUM.format("inf", "inf", "636.656592434083"), None),
+        ("Validation failed on sum. Error 5.14643e-08\n", None),  # without the sums
+        (f"Validation failed on c[]. Average error 0.1\n{SUM.format('5e-08', '636.65659238', '636.65659243')}", None),
+    ],
+)
+def test_a_rounded_sum_of_babelstream_is_a_note_and_a_wrong_one_is_refused(check: str, note: str | None) -> None:
+    text = output("babelstream.txt")
+    for whole, failed in (
+        (text, text.replace("Function ", f"{check}Function ", 1)),
+        (BABELSTREAM_CSV.format(""), BABELSTREAM_CSV.format(check)),
+    ):
+        result, values = read(failed), read(whole).values
+        assert any("the check of the solution failed" in problem for problem in result.problems) == (note is None)
+        assert [(v.case, v.value) for v in result.values] == [(v.case, v.value) for v in values if note is not None]
+        assert {v.note for v in result.values} <= {f"BabelStream warns: '{note}'." if note else ""}
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

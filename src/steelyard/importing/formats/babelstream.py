@@ -6,9 +6,10 @@ https://github.com/UoB-HPC/BabelStream, https://github.com/alpaka-group/alpaka
 import re
 from collections.abc import Mapping
 
+from steelyard.importing.doubts import WARNS, add_note
 from steelyard.importing.grids import read_separated
 from steelyard.importing.name_facts import NEUTRAL
-from steelyard.importing.patterns import search
+from steelyard.importing.patterns import Match, find_all, search
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import Column, Given, Values, best_of, expect_near, make, make_name, make_row, number
 
@@ -22,6 +23,11 @@ PRECISIONS = {"float": "single"}
 KERNELS = ("Copy", "Mul", "Add", "Triad", "Dot", "Nstream", "Init", "Read")
 HEAD = r"Function +(Mi?Bytes/sec) +Min \(sec\) +Max(?: \(sec\))? +Average"
 ROW = rf"\s*({'|'.join(KERNELS)})\s"
+FAILED = r"Validation failed on .*"
+SUM = r"(Validation failed on sum\. Error \S+)\s+Sum was ([-+.\de]+) but should be ([-+.\de]+)"
+ROUNDING = (
+    1e-7  # relative; 2^29 double numbers that are added one by one have 6e-8, and the lost part of a thread is more
+)
 NAMES = {
     "model": r"Implementation: *(.*)", "precision": r"Precision: *(\w+)", "device": r"Using \w+ device (.*)",
     "array": r"Array size: *(.*?) *\(", "memory": r"^Memory: *(?!DEFAULT)(\w+)",
@@ -37,22 +43,38 @@ COLUMNS: dict[str, Column] = {
 def read_text(text: Text) -> Values:
     """Yields the best bandwidth of each kernel, and the mean, least and greatest time of its passes."""
     for run in text.runs(r"\s*(?:BabelStream|GPU-STREAM)\s*$"):
-        if failed := run.find(r"Validation failed on .*"):
-            text.problems.append(f"the check of the solution failed ({failed})")
-            continue
-        for part in run.split_tables(rf"\s*{HEAD}", ROW):
-            about = part.words(**NAMES)
-            unit = part.find(rf"^\s*{HEAD}")
-            columns = ("kernel", unit, "min_runtime", "max_runtime", "avg_runtime")
-            bare = part.rewrite(r"^(\s*\w+) :", r"\1")  # the ROCm Validation Suite writes "Copy :"
-            for row in bare.fit(columns, ROW) if unit else ():
-                yield from _read_row(row["kernel"], row, part.find(r"Running \w+ (\d+) times"), about)
-            for line, _ in part.match(r"\s*(Init|Read): *\S+ s \(=(\S+) (Mi?B)ytes/sec\)"):
-                name, kernel, given = _choose(line[1].lower(), about)
-                yield make(name, kernel, "bandwidth", line[2], line[3] + "/s", "one run", given)
-            for line, _ in part.match(r"Bandwidth \((Gi?B/s)\): *(\S+)"):
-                name, kernel, given = _choose("triad", about)
-                yield make(name, kernel, "bandwidth", line[2], line[1], "mean", given)
+        yield from _check(text, run.whole, _read_run(run))
+
+
+def _check(text: Text, output: str, values: Values) -> Values:
+    """Yields the values of an output, none if a solution is wrong. A sum of the dot product that is rounded adds a note."""
+    failed = [match[0] for match in find_all(FAILED, output)]
+    rounded = [
+        match[1]
+        for match in find_all(SUM, output)
+        if abs(number(match[2]) - number(match[3])) <= ROUNDING * abs(number(match[3]))
+    ]
+    if len(rounded) < len(failed):
+        text.problems.append(f"the check of the solution failed ({failed[0]})")
+        return
+    for value in values:
+        yield add_note(value, f"{TOOL}{WARNS}'{rounded[0]}'.") if rounded else value
+
+
+def _read_run(run: Text) -> Values:
+    for part in run.split_tables(rf"\s*{HEAD}", ROW):
+        about = part.words(**NAMES)
+        unit = part.find(rf"^\s*{HEAD}")
+        columns = ("kernel", unit, "min_runtime", "max_runtime", "avg_runtime")
+        bare = part.rewrite(r"^(\s*\w+) :", r"\1")  # the ROCm Validation Suite writes "Copy :"
+        for row in bare.fit(columns, ROW) if unit else ():
+            yield from _read_row(row["kernel"], row, part.find(r"Running \w+ (\d+) times"), about)
+        for line, _ in part.match(r"\s*(Init|Read): *\S+ s \(=(\S+) (Mi?B)ytes/sec\)"):
+            name, kernel, given = _choose(line[1].lower(), about)
+            yield make(name, kernel, "bandwidth", line[2], line[3] + "/s", "one run", given)
+        for line, _ in part.match(r"Bandwidth \((Gi?B/s)\): *(\S+)"):
+            name, kernel, given = _choose("triad", about)
+            yield make(name, kernel, "bandwidth", line[2], line[1], "mean", given)
 
 
 def _read_row(kernel: str, row: Mapping[str, str], passes: str, about: Given) -> Values:
@@ -104,15 +126,19 @@ CSV_COLUMNS = rf"function|phase|num_times|n_elements|sizeof|runtime|{'|'.join(CO
 def read_csv(text: Text) -> Values:
     """Yields the best bandwidth of each kernel, and the mean, least and greatest time of its passes."""
     for _, part in text.parts(CSV_HEAD):
-        device = search(NAMES["device"], text.before(part, rf"^(?:{'|'.join(KERNELS)}),"))
-        for row in read_separated(part, CSV_HEAD):
-            kernel = row.get("function") or row["phase"]
-            sizes = {"elements": int(row["n_elements"]), "precision": "float" if row["sizeof"] == "4" else "double"}
-            if kernel in KERNELS:
-                about = {"device": device[1].strip() if device else None, **sizes, **_find_added(row)}
-                yield from _read_row(kernel, row, row.get("num_times", "1"), about)
-            else:
-                text.problems.append(f"line {row.line}: the kernel '{kernel}' is unknown")
+        above = text.before(part, rf"^(?:{'|'.join(KERNELS)}),")
+        yield from _check(text, above, _read_csv(text, part, search(NAMES["device"], above)))
+
+
+def _read_csv(text: Text, part: Text, device: Match | None) -> Values:
+    for row in read_separated(part, CSV_HEAD):
+        kernel = row.get("function") or row["phase"]
+        sizes = {"elements": int(row["n_elements"]), "precision": "float" if row["sizeof"] == "4" else "double"}
+        if kernel in KERNELS:
+            about = {"device": device[1].strip() if device else None, **sizes, **_find_added(row)}
+            yield from _read_row(kernel, row, row.get("num_times", "1"), about)
+        else:
+            text.problems.append(f"line {row.line}: the kernel '{kernel}' is unknown")
 
 
 def _find_added(row: Row) -> dict[str, str]:
