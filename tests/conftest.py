@@ -4,7 +4,6 @@ import gc
 import math
 import os
 import signal
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from steelyard.measure.launch import site
 from steelyard.measure.machine import describe
 from steelyard.measure.plan import catalogue
 from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode, Source
-from steelyard.system import user_cache
 
 # A busy machine makes a test slow, not red. `make test-long` runs the tests of random input again, with more examples.
 settings.register_profile("few", deadline=None, max_examples=25)
@@ -57,28 +55,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("numprocesses", None) and _can_hold_tests("/dev/shm"):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
-    _separate_cache(config)
-
-
-# What the tests share with the user's runs: programs and packages. The paces and times of this machine they do not.
-SHARED = ("build", "guest", "matplotlib", "mpi", "templates", "tests")
-
-
-def _separate_cache(config: pytest.Config) -> None:
-    """Gives this process a cache of its own until it ends: a test must not change what the user's runs compare with."""
-    folder = tempfile.TemporaryDirectory(prefix="steelyard-cache-")
-    for name in SHARED:
-        Path(folder.name, name).symlink_to(user_cache.inside(name))
-    before = os.environ.get("STEELYARD_CACHE")
-    os.environ["STEELYARD_CACHE"] = folder.name
-
-    def restore() -> None:
-        os.environ.pop("STEELYARD_CACHE")
-        if before is not None:
-            os.environ["STEELYARD_CACHE"] = before
-        folder.cleanup()
-
-    config.add_cleanup(restore)
 
 
 def _can_hold_tests(folder: str) -> bool:

@@ -11,8 +11,7 @@ from steelyard.errors import MachineFailed
 from steelyard.measure.build import compiling
 from steelyard.measure.launch import mpiexec
 from steelyard.measure.mpi import Job
-from steelyard.measure.records import best_pace
-from steelyard.model import Machine, Tool
+from steelyard.model import Tool
 from steelyard.system import user_cache
 
 
@@ -83,16 +82,3 @@ def test_a_cache_from_which_nothing_may_be_started_is_refused_before_the_build(
     monkeypatch.setattr(os, "statvfs", lambda path: noexec)
     with pytest.raises(MachineFailed, match="made yet.*noexec.*Set STEELYARD_CACHE"):
         compiling.make([])
-
-
-def test_tests_share_programs_with_the_user_but_no_paces(here: Machine) -> None:
-    cache = user_cache.cache()
-    assert (cache / "build").is_symlink()
-    for file in (
-        best_pace.find_file(here),
-        best_pace.find_file(here, "starts"),
-        cache / "measured-with",
-        cache / "power",
-    ):
-        assert file.resolve().is_relative_to(cache.resolve())
-        assert user_cache.home() not in file.resolve().parents

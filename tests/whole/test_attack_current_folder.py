@@ -203,6 +203,9 @@ class Stage:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    if "STEELYARD_CACHE" not in os.environ:  # the programs are compiled once for all tests; the home is another one
+        usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        monkeypatch.setenv("STEELYARD_CACHE", str(usual / "steelyard"))
     things, slurm = tmp_path / "things", tmp_path / "slurm"
     for folder in (things, slurm, things / "home", things / "wheels", things / "mine" / "own"):
         folder.mkdir(parents=True)
