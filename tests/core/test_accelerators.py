@@ -255,7 +255,7 @@ def test_a_device_that_hangs_costs_its_own_cases_only(tmp_path: Path) -> None:
         "--only",
         "core.flops",
         "--budget",
-        "100s",
+        "240s",
         "--quiet",
         "--runs",
         tmp_path / "runs",

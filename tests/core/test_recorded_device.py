@@ -80,6 +80,7 @@ def test_the_first_screen_names_the_device_and_no_case_is_invalid(name: str, fol
     assert "✕ 0 INVALID" in screen
 
 
+@pytest.mark.wings
 def test_a_sensor_of_the_device_alone_gives_no_energy_of_processors(folders: Path) -> None:
     assert "parts that compute have no power sensor" in shown(folders / "run-node-power")
     rows = steelyard.open(folders / "run-node-power").rows()

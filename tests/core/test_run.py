@@ -279,6 +279,14 @@ def test_cases_beyond_the_budget_are_left_out_and_counted(two_sockets: Machine, 
     assert "2 cases" in notes[0]
 
 
+def test_a_case_that_is_expected_to_take_longer_than_the_budget_is_measured_if_there_is_no_other(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    e = measurer(two_sockets, tmp_path, script, plan(2, 2, seconds=60.0), budget=5.0, length=5.0, mains=frozenset())
+    e.run()
+    assert {record.case for record in kept(e)} >= {0}
+
+
 @pytest.mark.parametrize("slower", [1.0, 1.8])
 def test_a_slow_machine_repeats_fewer_cases_and_ends_in_the_stated_time(
     two_sockets: Machine, tmp_path: Path, script: Script, slower: float

@@ -17,7 +17,7 @@ METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "split"
 BOUNDED = {
     "applications/foreign/description.py": "an error of msgspec",
     "applications/foreign/formula.py": "it is searched only up to the last }}",
-    "measure/build/mpi_environments.py": "what pip prints about one package",
+    "measure/build/package_environments.py": "what pip prints about one package",
     "show/command_line/command_group.py": "a module of Steelyard",
     "show/command_line/help_page.py": "a help text of Steelyard",
     "power/command_line/connections.py": "a word of the user",

@@ -119,9 +119,13 @@ class Schedule:
         """Returns the seconds for the first launches of main figures after the present launch."""
         return self.forecast.seconds(self._needs[True, True])
 
-    def finish(self, case: Case, seconds: float) -> None:
-        """Counts a case of the present launch that took this time, with its repetitions and waits."""
-        self.forecast.learn_case(case, seconds)
+    def finish(self, case: Case, seconds: float | None) -> None:
+        """Counts a case of the present launch that took this time, with its repetitions and waits; None if its program ended.
+
+        A device or a rank that hangs says nothing on the time of other cases.
+        """
+        if seconds is not None:
+            self.forecast.learn_case(case, seconds)
         self._present = [other for other in self._present if other is not case]
 
     def choose(self, launch: Launch, cases: Sequence[Numbered], seconds: float) -> list[Numbered]:

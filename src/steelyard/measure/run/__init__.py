@@ -86,10 +86,10 @@ class Measurer:
         return self.notes()
 
     def _catch_up(self) -> None:
-        """Measures cases that were left out, while time is left: first those without any record."""
+        """Measures cases that were left out, while time is left: first those without any record, and at least one."""
         for launch, cases in sorted(self._omitted, key=lambda omitted: omitted[0].repetition):
             left = self._count_time_left() - self.forecast.start(launch.cases)
-            fitting = len(second.select_affordable((c for _, c in cases), self.forecast, left))
+            fitting = len(second.select_affordable((c for _, c in cases), self.forecast, left)) or int(not self._places)
             if fitting:
                 late = self._start_launch(launch, cases[:fitting])
                 del cases[: fitting - late]
@@ -109,9 +109,13 @@ class Measurer:
         return self._choose_length(self.restless) - (self.around.now() - self._begin)
 
     def _choose_length(self, restless: bool) -> float:
-        """Returns the seconds that the run should take; without a stated length, more on a restless machine."""
-        stated = self.budget if self.length is None else self.length
-        return stated if stated is not None else measuring(self.plan, 0.0 if restless else 1.0)
+        """Returns the seconds that the run should take; without a stated length, more on a restless machine.
+
+        The time of cases whose programs hung or died comes on top of a stated length, so that they cost no other case.
+        """
+        if self.length is not None:
+            return min(self.length + self._lost, math.inf if self.budget is None else max(self.budget, self.length))
+        return self.budget if self.budget is not None else measuring(self.plan, 0.0 if restless else 1.0)
 
     @property
     def restless(self) -> bool:
@@ -137,6 +141,7 @@ class Measurer:
         self._schedule = Schedule(self.plan.launches, self.done, self.mains, self.machine)
         self.forecast = self._schedule.forecast
         self._last: Record | None = None
+        self._lost = 0.0  # seconds of cases whose programs hung or died
         self._started: float | None = None  # moment of the start of a program that has not measured a case yet
         self._omitted: list[tuple[Launch, list[tuple[int, Case]]]] = []  # cases for which there was no time
         self._records: dict[tuple[object, ...], list[Record]] = {}
@@ -204,10 +209,13 @@ class Measurer:
                 program = program or self._start(launch)
                 self._show(launch, case)
                 began, self._starting = self.around.now(), 0.0
-                if not self._case(program, launch, index, case):
+                lasts = self._case(program, launch, index, case)
+                seconds = self.around.now() - began - self._starting
+                if not lasts:
                     program.close()
                     program = None
-                self._schedule.finish(case, self.around.now() - began - self._starting)
+                    self._lost += seconds
+                self._schedule.finish(case, seconds if lasts else None)
                 self._counts[self._name_phase(launch)] += 1
         except BaseException:
             # Ctrl-C, a full disk: the present case is lost; the earlier ones are on the disk.
