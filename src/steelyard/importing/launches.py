@@ -69,7 +69,7 @@ def find_titles(text: Text, marks: Sequence[str]) -> list[tuple[int, str]]:
     begins = [at for at, line in enumerate(text.lines) if any(mark in line for mark in marks)][:MOST]
     found: dict[int, str] = {}
     for begin in begins:
-        above = _find_words_above(text, begin)
+        above = _find_words_above(text.lines, begin)
         if above and _TITLE.fullmatch(text.lines[above[0]]):
             found[above[0]] = text.lines[above[0]].strip(" \t#*:")
     titles = [*dict.fromkeys(found.values())]
@@ -78,25 +78,22 @@ def find_titles(text: Text, marks: Sequence[str]) -> list[tuple[int, str]]:
 
 def has_counters(lines: Sequence[str], begins: Sequence[int]) -> bool:
     """Returns whether lines such as "run 1" and "run 2" stand right above the lines of these indexes."""
-    above = [
-        next((line for line in reversed(lines[max(0, at - MOST_BLANK) : at]) if _has_words(line)), "") for at in begins
-    ]
+    above = [next((lines[near] for near in _find_words_above(lines, at)), "") for at in begins]
     return len({*above}) == len(above) and _count_only(above)
 
 
 def _find_alike(text: Text, begins: Sequence[int]) -> list[tuple[int, str]]:
     """Returns the first lines above outputs that begin with the same heading as the first one, with what differs above them."""
     heads = [at for at in begins if _hide_digits(text.lines[at]) == _hide_digits(text.lines[begins[0]])]
-    above = [_find_words_above(text, at) for at in heads]
+    above = [_find_words_above(text.lines, at) for at in heads]
     named: list[list[str]] = [[] for _ in heads]
     first = [*heads]
     for places in zip(*above, strict=False) if len(heads) > 1 else ():
         lines = [text.lines[at] for at in places]
         alike = len({re.sub(r"[\w.]+", "w", line.strip()) for line in lines}) == 1
-        adjacent = [*places] == [at - 1 for at in heads] and _share_a_word(
-            lines
-        )  # first run (no cache), second run (warm)
-        if not alike and not adjacent:
+        # Lines such as "first run (no cache)" and "second run" stand right above their outputs.
+        adjacent = [*places] == [at - 1 for at in heads]
+        if not alike and not (adjacent and _share_a_word(lines)):
             break
         first = [*places]
         words = [" ".join(_PASSING.sub(" ", line).split()) for line in lines]
@@ -110,10 +107,10 @@ def _share_a_word(lines: Sequence[str]) -> bool:
     return bool(set.intersection(*words)) and max(map(len, lines)) <= LONGEST_TITLE
 
 
-def _find_words_above(text: Text, begin: int) -> list[int]:
+def _find_words_above(lines: Sequence[str], begin: int) -> list[int]:
     """Returns the indexes of the lines with words right above a line, the nearest one first."""
     above = range(begin - 1, max(-1, begin - 1 - MOST_BLANK), -1)
-    return [at for at in above if _has_words(text.lines[at])]
+    return [at for at in above if _has_words(lines[at])]
 
 
 def _hide_digits(line: str) -> str:
