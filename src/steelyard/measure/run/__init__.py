@@ -109,9 +109,9 @@ class Measurer:
         return self._choose_length(self.restless) - (self.around.now() - self._begin)
 
     def _choose_length(self, restless: bool) -> float:
-        """Returns the seconds that the run should take; without a stated length, more on a restless machine.
+        """Returns the seconds that the run should take. If no length is stated, a restless machine gets more.
 
-        The time of cases whose programs hung or died comes on top of a stated length, so that they cost no other case.
+        The time of cases whose programs hung or died is added to a stated length, so that it is not taken from other cases.
         """
         if self.length is not None:
             return min(self.length + self._lost, math.inf if self.budget is None else max(self.budget, self.length))
@@ -311,7 +311,7 @@ class Measurer:
         elapsed = self.around.now() - self._begin
         left = self._schedule.left()
         if self.length is not None:
-            left = max(0.0, self.length - elapsed, self._schedule.left(essential=True))
+            left = max(0.0, self._count_time_left(), self._schedule.left(essential=True))
         phase = self._name_phase(launch)
         self.show(
             Progress(
