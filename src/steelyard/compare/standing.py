@@ -15,7 +15,7 @@ from steelyard.model import Limit, Machine, Parameters, Value
 from steelyard.model.cores import usable_cores
 from steelyard.model.devices import find_device
 from steelyard.model.record import Span
-from steelyard.model.units import percent, quantity, span
+from steelyard.model.units import percent, quantity, span, split_span
 from steelyard.model.words import plural
 from steelyard.statistics.results.parameters import number
 from steelyard.statistics.validity.limits import find_share, is_above
@@ -97,10 +97,13 @@ class Standing:
         same = "same device model" if self.is_of_device else "same CPU"
         whose = {"processor": same, "family": "like CPUs"}.get(self.basis, plural(len(self.sources), "system"))
         own, unit = quantity(self.value.value, self.value.unit), self.value.unit
-        least, to, most = span(*self.normal, unit, near=self.value.value).partition(" – ")
-        ends = least + to + (most if " " in least else most.removesuffix(f" {own.partition(' ')[2]}"))
+        (least, of_least), (most, of_most) = split_span(*self.normal, unit, near=self.value.value)
+        least = least if of_least == of_most else f"{least} {of_least}"
+        most = (
+            most if of_least == of_most == own.partition(" ")[2] else f"{most} {of_most}"
+        )  # behind the value it stands, too
         per = f" per {self.per}" if self.per else ""
-        return f"{own}{per}, normal {ends} ({whose})"
+        return f"{own}{per}, normal {least} – {most} ({whose})"
 
     @property
     def published(self) -> str:

@@ -44,15 +44,23 @@ def span(low: float, high: float, unit: str, to: str = " – ", near: float | No
     The prefix is that of the value `near`, beside which the range stands, else the greater one. Ends that differ by a factor of
     more than 100 each have their unit.
     """
+    (least, of_least), (most, of_most) = split_span(low, high, unit, near)
+    return f"{least if of_least == of_most else f'{least} {of_least}'}{to}{f'{most} {of_most}'.rstrip()}"
+
+
+def split_span(
+    low: float, high: float, unit: str, near: float | None = None
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Returns the number and the unit of each end of a range, as in `span`."""
     for digits in (3, 4, 5):
-        first, last = (quantity(end, unit, digits).partition(" ") for end in (low, high))
+        first, last = (quantity(end, unit, digits).partition(" ")[::2] for end in (low, high))
         if first != last or low == high:
             break
-    if first[2] != last[2] and (low == 0 or high <= 100 * low):
-        of = last[2] if near is None else quantity(near, unit).partition(" ")[2]
+    if first[1] != last[1] and (low == 0 or high <= 100 * low):
+        of = last[1] if near is None else quantity(near, unit).partition(" ")[2]
         factor = next((f for f, prefix in _PREFIXES if of == f"{prefix}{unit.removeprefix('1')}"), 1.0)
-        first, last = ((significant(end / factor, digits), " ", of) for end in (low, high))
-    return f"{first[0] if first[2] == last[2] else ''.join(first)}{to}{''.join(last)}"
+        first, last = ((significant(end / factor, digits), of) for end in (low, high))
+    return (first[0], first[1]), (last[0], last[1])
 
 
 def nominal(value: float, unit: str, digits: int = 3) -> str:
