@@ -145,13 +145,12 @@ def make_history(
 
 def find_former_name(runs: Sequence[Summary], others: Mapping[str, Sequence[Summary]]) -> str:
     """Returns a note on the only other machine of the same hardware whose runs end before those of this one; "" without one."""
-    first = min(one.started for one in runs)
-    hardware = {(one.machine.processor, len(one.machine.cores), one.machine.memory >> 30) for one in runs}
+    first, hardware = min(one.started for one in runs), _list_hardware(runs)
     former = [
-        name for name, rest in others.items()
-        if all(one.started < first and not one.condition.foreign for one in rest)
-        and {(one.machine.processor, len(one.machine.cores), one.machine.memory >> 30) for one in rest} == hardware
-    ]  # fmt: skip
+        name
+        for name, rest in others.items()
+        if all(one.started < first and not one.condition.foreign for one in rest) and _list_hardware(rest) == hardware
+    ]
     if len(former) != 1:
         return ""
     last = max(one.started for one in others[former[0]])
@@ -159,6 +158,11 @@ def find_former_name(runs: Sequence[Summary], others: Mapping[str, Sequence[Summ
         f"{former[0]} has the same hardware and no run after {last[:10]}. If this machine was renamed, show both: "
         f"steelyard history {name_machine(runs[0].machine)} {former[0]}"
     )
+
+
+def _list_hardware(runs: Iterable[Summary]) -> set[tuple[str, int, int]]:
+    """Returns the processor, the number of cores and the GiB of memory of each machine."""
+    return {(one.machine.processor, len(one.machine.cores), one.machine.memory >> 30) for one in runs}
 
 
 def list_series(ordered: Iterable[Summary]) -> list[Series]:
