@@ -55,7 +55,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         usual: Values = {
             "kernel": ("triad",), "precision": ("double",), "elements": (largest,), "group": (256,), "each": (4,)
         }  # fmt: skip
-        # Of some devices, one element of each item is faster, of others several: a quick run tries both.
+        # Some devices are faster with one element for each item, others with several. A quick run tries both.
         varied: list[Values] = [{"kernel": KERNELS}, {"elements": tuple(sizes)}, {"precision": ("single",)}]
         shapes: Values = {"each": (1,)} if quick else {"group": GROUPS, "each": EACH}
         varied.append({"kernel": ("copy", "triad", "read"), **shapes})
