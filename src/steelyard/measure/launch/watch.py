@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import select
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -84,7 +85,7 @@ def _wait(process: "subprocess.Popen[bytes]") -> int:
 @contextlib.contextmanager
 def _marks() -> Iterator[tuple[Path, list[tuple[int, str]]]]:
     """A pipe with a name, and the lines that come through it, each with the moment of its coming (ns since 1970)."""
-    with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+    with tempfile.TemporaryDirectory(prefix="steelyard-", ignore_cleanup_errors=True) as folder:
         path, marks = Path(folder) / "phases", list[tuple[int, str]]()
         os.mkfifo(path, 0o600)
         # Held open for both ways, so that no writer waits for a reader and none that closes it ends it.
@@ -99,6 +100,7 @@ def _marks() -> Iterator[tuple[Path, list[tuple[int, str]]]]:
             thread.join()
             os.close(ended)
             os.close(pipe)
+    shutil.rmtree(folder, ignore_errors=True)  # a late opening of the name has made a file in the folder
 
 
 def _listen(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
