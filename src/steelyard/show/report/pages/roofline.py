@@ -233,6 +233,7 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
         trace["line"] = {"width": 1.6, "dash": dashes}
     for trace, series in zip(plot["data"][count:], figure.series[count:], strict=True):
         number = names.index(series.name)
+        trace["name"] = text(_shorten_name(series.name, names))
         places = [place for place in line.places if place.result.benchmark == series.name]
         symbol = side_traces.SYMBOLS[(number + number // _INK) % _SYMBOLS]
         trace["meta"] = {"colour": number % _INK}
@@ -240,6 +241,12 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
         trace["customdata"] = [text(_hover(place, several)) for place in places]
     layout["annotations"] += _labels(line)
     return plot
+
+
+def _shorten_name(benchmark: str, names: tuple[str, ...]) -> str:
+    """Returns the name of a benchmark without its group, unless another group has the same name."""
+    short = benchmark.rpartition(".")[2]
+    return short if sum(name.rpartition(".")[2] == short for name in names) == 1 else benchmark
 
 
 def _hover(place: Place, several: bool) -> str:
