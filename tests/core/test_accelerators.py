@@ -65,6 +65,7 @@ CALLS = (
     "cuGraphInstantiateWithFlags", "cuGraphLaunch", "nvrtcCreateProgram", "nvrtcCompileProgram", "cuMemcpyDtoDAsync_v2",
     "cuMemcpyPeerAsync", "cuDeviceCanAccessPeer", "cublasCreate_v2", "cublasSetStream_v2", "cublasGemmEx", "cublasLtCreate",
     "cublasLtMatmulDescCreate", "cublasLtMatrixLayoutCreate", "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul",
+    "rocblas_create_handle", "rocblas_set_stream", "rocblas_gemm_ex",
 )  # fmt: skip
 # A part of a call's name, and a case that makes this call. Others: the start of a kernel.
 CALLING = {
@@ -75,6 +76,7 @@ CALLING = {
     "Peer": ("device.transfer", "kernel=between peer=1 bytes=1000"),
     "cublasLt": ("device.peak", "kernel=library precision=fp8 order=32"),
     "cublas": ("device.peak", "kernel=library order=32"),
+    "rocblas": ("device.peak", "kernel=library order=32"),
 }
 
 
@@ -102,8 +104,8 @@ def test_a_kernel_of_a_device_is_right_and_its_check_finds_what_is_wrong(
     case: tuple[str, str], door: str, programs: dict[str, Path], tmp_path: Path
 ) -> None:
     name, words = case
-    if door == "hip" and "library" in words:
-        pytest.skip("the library is NVIDIA's")
+    if door == "hip" and "fp8" in words:
+        pytest.skip("rocBLAS has no product of 8 bits")
     lines = [f"{words} door={door}{plant}" for plant in ("", " plant=skip", " plant=wrong")]
     answers = ask(programs[name], fake_cuda.environment(tmp_path, door, devices=2), lines)
     assert [a.get("error") for a in answers] == [None] * 3
@@ -204,12 +206,13 @@ def test_a_call_that_fails_ends_in_a_sentence_and_the_next_case_goes_on(
     call: str, programs: dict[str, Path], tmp_path: Path
 ) -> None:
     name, words = next((case for part, case in CALLING.items() if part in call), ("device.launch", "kernel=queued"))
-    failing = fake_cuda.environment(tmp_path, fail=f"{call}:1:719", devices=2)
-    answers = ask(programs[name], failing, [f"{words} door=cuda"] * 2)
+    door = "hip" if call.startswith("rocblas") else "cuda"
+    failing = fake_cuda.environment(tmp_path, door, fail=f"{call}:1:719", devices=2)
+    answers = ask(programs[name], failing, [f"{words} door={door}"] * 2)
     said = r"failed to .*: a kernel failed \(error 719\)|failed to find the kernel|cannot compile this kernel"
-    said += r"|failed: cuBLAS returned the error 719"
+    said += r"|failed: (cuBLAS|rocBLAS) returned the error 719"
     for answer in answers:
-        assert re.match(f"the CUDA device '.*' ({said})", answer["error"]), answer["error"]
+        assert re.match(f"the (CUDA|HIP) device '.*' ({said})", answer["error"]), answer["error"]
 
 
 def test_collective_operations_end_in_a_sentence_and_count_as_nccl_tests_does(

@@ -14,7 +14,7 @@ from steelyard.measure import build
 SOURCE = Path(__file__).with_suffix(".cpp")
 VARIABLES = {
     "cuda": ("STEELYARD_CUDA", "STEELYARD_NVRTC", "STEELYARD_CUBLAS", "STEELYARD_CUBLASLT", "STEELYARD_NCCL"),
-    "hip": ("STEELYARD_HIP", "STEELYARD_HIPRTC", "STEELYARD_RCCL"),
+    "hip": ("STEELYARD_HIP", "STEELYARD_HIPRTC", "STEELYARD_ROCBLAS", "STEELYARD_RCCL"),
 }
 NVRTC = "nvidia-cuda-nvrtc-cu12==12.9.86"
 

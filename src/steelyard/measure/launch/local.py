@@ -6,7 +6,10 @@ from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Machine
 
-_TOOLS = (("STEELYARD_NVRTC", "compiler"), ("STEELYARD_CUBLAS", "library"))
+_TOOLS = {  # of each door: the fact of a device, and the variable that tells it to a program
+    "cuda": {"compiler": "STEELYARD_NVRTC", "library": "STEELYARD_CUBLAS", "collectives": "STEELYARD_NCCL"},
+    "hip": {"library": "STEELYARD_ROCBLAS", "collectives": "STEELYARD_RCCL"},
+}
 
 
 def environment(machine: Machine) -> dict[str, str]:
@@ -16,10 +19,7 @@ def environment(machine: Machine) -> dict[str, str]:
     tools = {
         variable: str(device.facts[fact])
         for device in machine.devices
-        for variable, fact in (
-            *_TOOLS,
-            ("STEELYARD_NCCL" if device.door == "cuda" else "STEELYARD_RCCL", "collectives"),
-        )
+        for fact, variable in _TOOLS.get(device.door, {}).items()
         if device.facts.get(fact)
     }
     return {**tools, **os.environ, **ours}

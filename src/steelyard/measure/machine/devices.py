@@ -112,8 +112,11 @@ def find_devices() -> tuple[Device, ...]:
         "library": find_of_nvidia("STEELYARD_CUBLAS", "libcublas") if cuda else "",
         "collectives": find_of_nvidia("STEELYARD_NCCL", "libnccl") if cuda else "",
     }
-    rccl: dict[str, Scalar] = {"collectives": os.environ.get("STEELYARD_RCCL") or _find_library(r"librccl\.so") or ""}
-    found = [replace(d, facts={**d.facts, **(tools if d.door == "cuda" else rccl)}) for d in found]
+    of_amd: dict[str, Scalar] = {
+        "library": os.environ.get("STEELYARD_ROCBLAS") or _find_library(r"librocblas\.so") or "",
+        "collectives": os.environ.get("STEELYARD_RCCL") or _find_library(r"librccl\.so") or "",
+    }
+    found = [replace(d, facts={**d.facts, **(tools if d.door == "cuda" else of_amd)}) for d in found]
     by_opencl = _answer("opencl", name) if (name := library()) else []
     usable = {d.bus for d in found if d.door != "cuda" or nvrtc}
     # Without a compiler OpenCL leads to a device, and the driver still describes it.

@@ -2,7 +2,8 @@
 
 The kernel "vector" runs eight independent chains of fused multiplications and additions in each work item, in double, single
 and, on NVIDIA's devices, in two short precisions. "matrix" uses NVIDIA's matrix units with products of small matrices.
-"library" is the product of two large matrices by cuBLAS (cuBLASLt for numbers of 8 bits), if that is on the machine.
+"library" is the product of two large matrices by cuBLAS (cuBLASLt for numbers of 8 bits) or AMD's rocBLAS, if that is on the
+machine.
 
 Reading: No kernel computes faster than "vector" without matrix units. Their peak is for programs that a library or a compiler
 brings to these units. The product of the library is what a program reaches that calls it.
@@ -31,6 +32,7 @@ from steelyard.model.roles import Headline, Peak
 
 UNITS_FROM = {"double": 8.0, "tf32": 8.0, "half": 8.0, "bfloat16": 8.0, "fp8": 8.9}  # the first capability that has it
 LIBRARY = ("double", "single", "tf32", "half", "bfloat16")
+OF_AMD = ("double", "single", "half", "bfloat16")
 WORDS = ("double", "single", "tf32", "half", "bfloat16", "fp8")
 unread = UNREAD
 
@@ -45,7 +47,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         if units := tuple(name for name, first in UNITS_FROM.items() if newest >= first):
             kinds.append({"kernel": ("matrix",), "precision": units})
         if all(d.facts.get("library") for d in devices):
-            of_library = (*LIBRARY, "fp8") if newest >= UNITS_FROM["fp8"] else LIBRARY
+            of_nvidia = (*LIBRARY, "fp8") if newest >= UNITS_FROM["fp8"] else LIBRARY
+            of_library = OF_AMD if devices[0].door == "hip" else of_nvidia
             kinds.append({"kernel": ("library",), "precision": of_library, "order": (8192,)})
         sampling = sampling_of(effort, 0.15, 0.5)
         blocks += [

@@ -5,7 +5,7 @@
 
 namespace steelyard {
 
-// The product of two matrices of ones by cuBLAS; of numbers of 8 bits by cuBLASLt, which alone has them.
+// The product of two matrices of ones by cuBLAS or rocBLAS; of numbers of 8 bits by cuBLASLt.
 class Library : public OnDevice {
  public:
   Library(Params& p, Team& team)
@@ -18,7 +18,11 @@ class Library : public OnDevice {
         a_(*device, n_ * n_ * kind_.bytes),
         c_(*device, n_ * n_ * kind_.sum_bytes),
         workspace_(*device, is_light() ? workspace_bytes : 1) {
-    if (device->language != "CUDA") throw CaseError("the library is that of NVIDIA: the device must be one of CUDA");
+    if (device->language != "CUDA" && !is_of_amd())
+      throw CaseError("the libraries are those of NVIDIA and AMD: the device must be one of CUDA or HIP");
+    if (is_of_amd() && kind_.amd_type == 0)
+      throw CaseError(
+          join({"precision='", kind_.precision, "': only cuBLAS has this product, and the device is AMD's"}));
     if (n_ == 0 || n_ > 46'340) throw CaseError(join({"order='", n_, "' must be from 1 to 46340"}));
     const auto word = [](std::size_t bytes) {
       return bytes == 8 ? "ulong" : bytes == 4 ? "uint" : bytes == 2 ? "unsigned short" : "unsigned char";
@@ -31,11 +35,11 @@ class Library : public OnDevice {
       describe();
       return;
     }
-    must(library().call("cublasCreate_v2", &handle_));
-    must(library().call("cublasSetStream_v2", handle_, device->queue()));
+    must(library().call(is_of_amd() ? "rocblas_create_handle" : "cublasCreate_v2", &handle_));
+    must(library().call(is_of_amd() ? "rocblas_set_stream" : "cublasSetStream_v2", handle_, device->queue()));
   }
   ~Library() {
-    if (!is_light()) library().call("cublasDestroy_v2", handle_);
+    if (!is_light()) library().call(is_of_amd() ? "rocblas_destroy_handle" : "cublasDestroy_v2", handle_);
     if (!is_light() || !handle_) return;
     for (accelerator::Handle layout : {factor_, result_}) light().call("cublasLtMatrixLayoutDestroy", layout);
     light().call("cublasLtMatmulDescDestroy", product_);
@@ -73,24 +77,31 @@ class Library : public OnDevice {
     std::size_t bytes;
     int type, compute;
     std::size_t sum_bytes;
+    int amd_type, amd_compute;
   };
-  // library_types.h and cublas_api.h: the types of data and of the arithmetic.
-  static constexpr Kind kinds[] = {{"double", "0x3FF0000000000000ul", 8, 1, 70, 8},
-                                   {"single", "0x3F800000u", 4, 0, 68, 4},
-                                   {"tf32", "0x3F800000u", 4, 0, 77, 4},
-                                   {"half", "0x3C00", 2, 2, 68, 2},
-                                   {"bfloat16", "0x3F80", 2, 14, 68, 2},
-                                   {"fp8", "0x38", 1, 28, 68, 2}};
+  // library_types.h and cublas_api.h, then rocblas-types.h: the types of data and of the arithmetic (0: not there).
+  static constexpr Kind kinds[] = {{"double", "0x3FF0000000000000ul", 8, 1, 70, 8, 152, 152},
+                                   {"single", "0x3F800000u", 4, 0, 68, 4, 151, 151},
+                                   {"tf32", "0x3F800000u", 4, 0, 77, 4, 0, 0},
+                                   {"half", "0x3C00", 2, 2, 68, 2, 150, 151},
+                                   {"bfloat16", "0x3F80", 2, 14, 68, 2, 168, 151},
+                                   {"fp8", "0x38", 1, 28, 68, 2, 0, 0}};
   static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;  // as NVIDIA advises for Hopper
   bool is_light() const { return kind_.bytes == 1; }
-  static const VendorLibrary& library() {
+  bool is_of_amd() const { return device->language == "HIP"; }
+  const VendorLibrary& library() const {
+    if (is_of_amd()) {
+      static const VendorLibrary rocblas("STEELYARD_ROCBLAS", {"librocblas.so", "librocblas.so.5", "librocblas.so.4"},
+                                         "AMD's library rocBLAS is not on this machine. It is a part of ROCm");
+      return rocblas;
+    }
     static const VendorLibrary cublas(
         "STEELYARD_CUBLAS", {"libcublas.so", "libcublas.so.13", "libcublas.so.12"},
         "NVIDIA's library cuBLAS is not on this machine. Install it: steelyard device install cublas");
     return cublas;
   }
   // It lies beside cuBLAS, which brings it along.
-  static const VendorLibrary& light() {
+  const VendorLibrary& light() const {
     library();
     static const VendorLibrary found("STEELYARD_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
                                      "NVIDIA's library cuBLASLt is not on this machine");
@@ -124,7 +135,9 @@ class Library : public OnDevice {
     if (count == 0) throw CaseError(join({"cuBLASLt has no product of ", kind_.precision, " for ", device->named()}));
   }
   void must(int code) const {
-    if (code != 0) throw CaseError(join({device->named(), " failed: cuBLAS returned the error ", code}));
+    if (code != 0)
+      throw CaseError(
+          join({device->named(), " failed: ", is_of_amd() ? "rocBLAS" : "cuBLAS", " returned the error ", code}));
   }
   void multiply() {
     constexpr int plain = 0, usual = -1;
@@ -142,9 +155,19 @@ class Library : public OnDevice {
     const int n = static_cast<int>(n_);
     const void *alpha = wide ? static_cast<const void*>(&one) : &single_one,
                *beta = wide ? static_cast<const void*>(&none) : &single_none;
-    must(library().call("cublasGemmEx", handle_, plain, plain, n, n, n, alpha, static_cast<const void*>(a_.handle()),
-                        kind_.type, n, static_cast<const void*>(a_.handle()), kind_.type, n, beta, c_.handle(),
-                        kind_.type, n, kind_.compute, usual));
+    const void* factors = a_.handle();
+    if (is_of_amd()) {
+      constexpr int untransposed = 111, standard = 0;
+      constexpr std::int32_t first_solution = 0;
+      constexpr std::uint32_t no_flags = 0;
+      const int type = kind_.amd_type;
+      must(library().call("rocblas_gemm_ex", handle_, untransposed, untransposed, n, n, n, alpha, factors, type, n,
+                          factors, type, n, beta, static_cast<const void*>(c_.handle()), type, n, c_.handle(), type, n,
+                          kind_.amd_compute, standard, first_solution, no_flags));
+      return;
+    }
+    must(library().call("cublasGemmEx", handle_, plain, plain, n, n, n, alpha, factors, kind_.type, n, factors,
+                        kind_.type, n, beta, c_.handle(), kind_.type, n, kind_.compute, usual));
   }
   double number(const char* at) const {
     if (kind_.sum_bytes == 8) return read<double>(at);
