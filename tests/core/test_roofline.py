@@ -373,7 +373,7 @@ def test_the_figure_has_log_axes_and_hollow_marks() -> None:
     # The memory's slope ends where it reaches the peak.
     assert traces["memory"]["x"][1] == pytest.approx(VECTORS / 12e9)
     assert traces["memory"]["y"][1] == pytest.approx(VECTORS)
-    kernels = traces["mine.kernels"]
+    kernels = traces["kernels"]
     assert kernels["mode"] == "markers"
     assert [symbol.endswith("-open") for symbol in kernels["marker"]["symbol"]] == [True, False]
     assert "dense" in kernels["customdata"][1]
