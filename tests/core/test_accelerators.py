@@ -37,6 +37,7 @@ DEVICE = [
     *(("device.launch", f"kernel={kernel}") for kernel in ("queued", "waited", "graph")),
     *(("device.transfer", f"kernel={kernel} bytes=100001 memory={memory}") for kernel in ("to_device", "from_device", "both_ways")
       for memory in ("pinned", "pageable")),
+    ("device.transfer", "kernel=to_device bytes=100001 memory_policy=bind:0"),
     ("device.transfer", "kernel=between bytes=100001"),
     ("device.transfer", "kernel=between bytes=100001 peer=1"),
     ("device.transfer", "kernel=between_both_ways bytes=100001 device=1 peer=0"),
@@ -246,6 +247,8 @@ def test_what_is_lacking_is_named_with_what_helps(programs: dict[str, Path], tmp
         programs["device.stream"], {**given, "FAKE_MEMORY": "1000000"}, ["kernel=copy elements=1000000 door=cuda"]
     )
     assert "has too little memory" in full["error"]
+    (no_node,) = ask(programs["device.transfer"], given, ["bytes=1000 door=cuda memory_policy=bind:900"])
+    assert no_node["error"].startswith("memory_policy='bind:900': the system rejects it")
 
 
 @pytest.mark.long

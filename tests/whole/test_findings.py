@@ -106,17 +106,15 @@ GPUS = tuple(
 
 def copies(pageable: float, *devices: Device) -> Evaluation:
     """Copies from pinned memory at 50 GB/s, and from ordinary memory at so many times less."""
+    results = [to_device(5e10, memory="pinned"), to_device(5e10 / pageable, memory="pageable")]
+    return evaluation(results, machine(devices=devices or GPUS[:1]))
 
-    def copied(memory: str, rate: float) -> Result:
-        parameters = {"door": "cuda", "device": 0, "bytes": 1 << 28, "memory": memory, "threads": 1}
-        work = {"bytes": float(1 << 28)}
-        return result(
-            "device.transfer", "to_device", parameters, (1 << 28) / rate, work, metrics={"bandwidth": bandwidth(rate)}
-        )
 
-    return evaluation(
-        [copied("pinned", 5e10), copied("pageable", 5e10 / pageable)], machine(devices=devices or GPUS[:1])
-    )
+def to_device(rate: float, **parameters: Scalar) -> Result:
+    size = 1 << 28
+    case = {"door": "cuda", "device": 0, "bytes": size, "threads": 1, **parameters}
+    work, metrics = {"bytes": float(size)}, {"bandwidth": bandwidth(rate)}
+    return result("device.transfer", "to_device", case, size / rate, work, metrics=metrics)
 
 
 def of_devices(*rates: float) -> Evaluation:
@@ -343,6 +341,18 @@ def test_a_narrow_link_is_named_before_the_copies() -> None:
     (told,) = found("device_copies", copies(2.0, narrow))
     assert told.level == "serious"
     assert "GPU 0 (CUDA) uses 8 of its 16 lanes of PCI Express. The fastest copy reached 50.0 GB/s." in told.seen
+
+
+def test_the_far_node_of_the_host_is_named() -> None:
+    def told(*rates: float) -> list[str]:
+        bound = [to_device(rate, memory="pinned", memory_policy=f"bind:{node}") for node, rate in enumerate(rates)]
+        return [f.seen for f in found("device_copies", evaluation(bound, machine(devices=GPUS)))]
+
+    assert told(55e9, 40e9) == [
+        "Copies between GPU 0 (CUDA) and the host's memory node 1 take 37 % more time than with node 0."
+    ]
+    assert told(54e9, 55e9, 55.1e9) == []
+    assert told(55e9) == []
 
 
 def test_findings_of_all_rules_come_with_the_serious_ones_first() -> None:

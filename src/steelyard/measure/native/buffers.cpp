@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 
@@ -61,8 +62,9 @@ std::string main_nodes() {
   return told && *told ? told : first_line("/sys/devices/system/node/has_memory");
 }
 
-// mbind(2) by its number: no library is needed, and no root.
-void set_policy(char* start, std::size_t bytes, const std::string& policy) {
+// Calls `system_call` with the mode, the nodes as a mask, and the bits of this mask, all as mbind(2) and
+// set_mempolicy(2) want them: by their numbers no library is needed, and no root.
+void set_policy(const std::string& policy, const std::function<long(int, unsigned long*, std::size_t)>& system_call) {
   if (policy == "local") return;
   constexpr int bind = 2, interleave = 3;  // MPOL_BIND, MPOL_INTERLEAVE of <linux/mempolicy.h>
   unsigned long mask[16] = {};
@@ -84,7 +86,7 @@ void set_policy(char* start, std::size_t bytes, const std::string& policy) {
       throw CaseError(join({"parameter memory_policy='", policy, "' must name a node, as in bind:0"}));
     add(node);
   }
-  if (syscall(SYS_mbind, start, bytes, policy == "interleave" ? interleave : bind, mask, most, 0) != 0)
+  if (system_call(policy == "interleave" ? interleave : bind, mask, most) != 0)
     throw CaseError(join({"memory_policy='", policy, "': the system rejects it (", std::strerror(errno),
                           "). Nodes with memory: ", first_line("/sys/devices/system/node/has_memory")}));
 }
@@ -104,6 +106,16 @@ std::vector<int> nodes_of(const Mappings::Mapping& m) {
 }
 
 }  // namespace
+
+ThreadMemory::ThreadMemory(const std::string& policy) {
+  set_policy(policy, [](int mode, unsigned long* nodes, std::size_t most) {
+    return syscall(SYS_set_mempolicy, mode, nodes, most);
+  });
+}
+
+ThreadMemory::~ThreadMemory() {
+  syscall(SYS_set_mempolicy, 0, nullptr, 0);  // MPOL_DEFAULT
+}
 
 Mappings& Mappings::get() {
   static Mappings all;
@@ -179,7 +191,9 @@ Mappings::Mapping& Mappings::create(std::size_t wanted, const MemoryPolicy& poli
     throw CaseError(join({"page_size='transparent': the system has no transparent huge pages (", std::strerror(errno),
                           "). Use another page_size"}));
   all_.push_back({base, bytes + spare, aligned + stagger, wanted, key, true, false});
-  set_policy(aligned, bytes, policy.memory);
+  set_policy(policy.memory, [=](int mode, unsigned long* nodes, std::size_t most) {
+    return syscall(SYS_mbind, aligned, bytes, mode, nodes, most, 0);
+  });
   return all_.back();
 }
 

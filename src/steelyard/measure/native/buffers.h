@@ -25,6 +25,15 @@ struct MemoryPolicy {
   std::string key() const { return join({pages, "/", memory}); }
 };
 
+// While it lives, the memory that this thread touches first comes from the nodes of a policy.
+class ThreadMemory {
+ public:
+  explicit ThreadMemory(const std::string& policy);
+  ~ThreadMemory();
+  ThreadMemory(const ThreadMemory&) = delete;
+  ThreadMemory& operator=(const ThreadMemory&) = delete;
+};
+
 // "" if the file cannot be read.
 std::string first_line(const std::string& path);
 

@@ -1,4 +1,4 @@
-"""Rule: finds links of accelerators with fewer lanes than possible, and programs' cost of copies from ordinary memory."""
+"""Rule: finds narrow links of accelerators, and what copies from far or from ordinary memory of the host cost programs."""
 
 from steelyard.judge.findings.open_questions import measure_again, name_doubt, undecided
 from steelyard.model import Evaluation, Finding, Result
@@ -8,6 +8,7 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import ratio
 
 BENCHMARK = "device.transfer"
+FAR = 1.05  # times the cost from the fastest node: from this factor on, a program should choose the node of its buffers
 DEARER = 1.15  # times the cost from pinned memory: from this factor on, programs should use pinned memory
 WAYS = ("to_device", "from_device")
 
@@ -25,6 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             findings.append(_report_narrow_link(name, *lanes, results))
         elif pairs := _pair_copies(results):
             findings.append(_judge_memory(evaluation, name, pairs))
+        findings += _judge_nodes(evaluation, name, results)
     return findings
 
 
@@ -44,13 +46,53 @@ def _report_narrow_link(name: str, width: int, most: int, results: list[Result])
 
 def _pair_copies(results: list[Result]) -> list[tuple[Result, Result]]:
     """Returns the copies from ordinary memory with those from pinned memory, of the same way and size."""
-    places = {(r.kernel, r.parameters.get("bytes"), r.parameters.get("memory")): r for r in results}
+    anywhere = [r for r in results if "memory_policy" not in r.parameters]
+    places = {(r.kernel, r.parameters.get("bytes"), r.parameters.get("memory")): r for r in anywhere}
     pairs = (
         (r, places.get((kernel, size, "pinned")))
         for (kernel, size, memory), r in places.items()
         if memory == "pageable"
     )
     return [(pageable, pinned) for pageable, pinned in pairs if pinned]
+
+
+def _judge_nodes(evaluation: Evaluation, name: str, results: list[Result]) -> list[Finding]:
+    """Returns the finding on the memory nodes of the host: none without two nodes, or if the copies do not differ."""
+    found = []
+    for way in WAYS:
+        bound = [r for r in results if r.kernel == way and "memory_policy" in r.parameters and "bandwidth" in r.metrics]
+        if len(bound) < 2:
+            continue
+        near, far = (choose(bound, key=lambda r: r.metrics["bandwidth"].value) for choose in (max, min))
+        if (cost := ratio(far, near)) and cost.low > 1 and cost.value >= FAR and not name_doubt(cases.doubt(near, far)):
+            found.append((cost, far, near))
+    if not found:
+        return []
+    cost, far, near = max(found, key=lambda one: one[0].value)
+    of_far, of_near = _number_node(far), _number_node(near)
+    evidence = tuple(
+        f"{r.kernel.replace('_', ' ')}, memory of node {_number_node(r)}: {quantity(r.metrics['bandwidth'].value, 'B/s')}"
+        for _, *both in found
+        for r in both
+    )
+    return [
+        Finding(
+            "device_copies",
+            "notice",
+            f"Copies between {name} and the host's memory node {of_far} take {percent(cost.value - 1)} more time than with "
+            f"node {of_near}.",
+            evidence,
+            f"The data of node {of_far} pass through a further processor or link.",
+            f"Run a program that copies much on node {of_near}: numactl --cpunodebind={of_near} --membind={of_near} PROGRAM",
+            BENCHMARK,
+            effect=cost.value,
+            reach="program",
+        )
+    ]
+
+
+def _number_node(result: Result) -> str:
+    return str(result.parameters["memory_policy"]).removeprefix("bind:")
 
 
 def _judge_memory(evaluation: Evaluation, name: str, pairs: list[tuple[Result, Result]]) -> Finding:

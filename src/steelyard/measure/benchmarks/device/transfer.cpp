@@ -1,5 +1,8 @@
 // Copies between host and device: there, back, and both at once, from ordinary memory or from memory at a fixed place.
 // Copies within a device, between two, and of all devices at once.
+#include <cstring>
+
+#include "buffers.h"
 #include "on_device.h"
 
 using namespace steelyard;
@@ -34,6 +37,7 @@ class Transfer : public OnDevice {
       : OnDevice(p, team),
         bytes_(counted_bytes(p)),
         pinned_(p.choice("memory", "pinned", {"pinned", "pageable"}) == "pinned"),
+        policy_(MemoryPolicy(p).memory),
         sent_(*device, bytes_),
         kept_(*device, bytes_),
         source_(host()),
@@ -77,9 +81,15 @@ class Transfer : public OnDevice {
   }
 
  private:
-  char* host() { return pinned_ ? static_cast<char*>(device->pin(bytes_)) : new char[bytes_]; }
+  char* host() {
+    const ThreadMemory from_its_nodes(policy_);
+    char* memory = pinned_ ? static_cast<char*>(device->pin(bytes_)) : new char[bytes_];
+    std::memset(memory, 1, bytes_);  // a page comes from its node when it is first touched
+    return memory;
+  }
   std::size_t bytes_;
   bool pinned_, corrupt_ = false;
+  std::string policy_;
   DeviceMemory sent_, kept_;
   char *source_, *target_;
 };

@@ -3,7 +3,7 @@
 Blocks are copied to the device, from the device, and both ways at once. The memory of the host is ordinary (pageable) or pinned.
 Pinned memory stays at its place, so the device can read and write it without the processor. By CUDA and HIP, "between" copies
 within a device or from it to its `peer`, and "between_both_ways" both ways at once. "to_all" and "from_all" copy between the host
-and all devices at once.
+and all devices at once. On a machine of several memory nodes the largest blocks also come from each node (`memory_policy`).
 
 Reading: Large blocks in pinned memory show the link, usually from 80 to 90 % of its limit. From ordinary (pageable) memory the
 driver copies the data twice, so that copies often reach only half of the speed. Small blocks show the time until a copy begins.
@@ -11,8 +11,8 @@ If both ways together are no faster than one, the link or the driver has one dir
 faster than one, they share a link or the memory of the host. A copy within a device reads and writes its memory: it moves twice
 the bytes that are counted.
 
-Caution: One copy is under way in each direction. The thread that starts the copies runs on the first processor; on a machine of
-several NUMA nodes its memory may be far from the device.
+Caution: One copy is under way in each direction. The thread that starts the copies runs on the first processor. Without a
+`memory_policy` the memory of the host is near this processor, and may be far from the device.
 
 Source: The definition of nvbandwidth (NVIDIA) and of most other tools: bytes divided by the time of the host. The program is our
 own.
@@ -24,6 +24,7 @@ from dataclasses import replace
 from steelyard.measure.benchmarks.device.shared import UNREAD, Values, block, devices_of, limit_of, sampling_of
 from steelyard.measure.benchmarks.figures import against, select
 from steelyard.measure.benchmarks.rates import elapsed, per_second
+from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Result, Scalar
 from steelyard.model.devices import find_device
 from steelyard.model.figure import Axis, Figure
@@ -51,6 +52,10 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             devices, sampling, 0.4, {"kernel": WAYS, "memory": ("pageable",), "bytes": (largest,)}, memory=MEMORIES
         )
         blocks += [one, pageable]
+        if len(main := main_nodes(machine.nodes)) > 1:
+            of_node: Values = {"memory_policy": tuple(f"bind:{node.number}" for node in main)}
+            far: Values = {"kernel": WAYS[:2], "memory": ("pinned",), "bytes": (largest,), **of_node}
+            blocks.append(block(devices, sampling, 0.4, far, ("memory_policy",), memory=MEMORIES))
         if devices[0].door != "opencl":
             blocks += _among(devices, sampling_of(effort, 0.1, 0.5), largest, effort)
     return tuple(blocks)
@@ -124,7 +129,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             "bytes",
             "bandwidth",
             [r for r in results if r.kernel == way],
-            names=("door", "device", "memory"),
+            names=("door", "device", "memory", "memory_policy"),
             label=way.replace("_", " "),
         )
     )
