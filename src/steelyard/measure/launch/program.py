@@ -116,7 +116,8 @@ class Program:
 
     def _read_line(self, line: str, deadline: float) -> bytes:
         assert self._process.stdout
-        while b"\n" not in self._rest:
+        parts, self._rest = [self._rest], b""
+        while b"\n" not in parts[-1]:
             left = deadline - time.monotonic()
             if left <= 0 or not self._selector.select(left):
                 failure = self._failed("Running the case " + line, None)  # before a frozen rank is woken to be ended
@@ -125,9 +126,9 @@ class Program:
             part = os.read(self._process.stdout.fileno(), 1 << 16)
             if not part:
                 raise self._failed("Running the case " + line, self._ended())
-            self._rest += part
-        answer, _, self._rest = self._rest.partition(b"\n")
-        return answer
+            parts.append(part)  # a record of many ranks has hundreds of parts
+        last, _, self._rest = parts.pop().partition(b"\n")
+        return b"".join((*parts, last))
 
     def _ended(self) -> int | None:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -84,12 +84,9 @@ def _find_dead_rank(output: str, reports: list[Report], here: dict[int, Report])
     wordless = [here[r] for r in sorted(here) if r not in worded]
     if worded and len(wordless) == 1:
         return wordless[0]
-    return next((t for t in wordless if _mentions(output, t)), None)
-
-
-def _mentions(output: str, report: Report) -> bool:
-    """Returns whether the launcher names this rank's process, as it does only after a failure."""
-    return re.search(rf"(?i)\bpid:?\s*{report.process}\b", output) is not None
+    # A launcher names the process of a rank only after a failure.
+    named = set(map(int, re.findall(r"(?i)\bpid:?\s*(\d{1,18})\b", output)))
+    return next((t for t in wordless if t.process in named), None)
 
 
 def name_some(names: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 // A clock that all ranks share: messages measure the offset and the drift of each rank's clock from rank 0's clock.
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -14,11 +15,16 @@ class CommonClock {
   // Every rank must call it.
   void synchronise(const Ranks& ranks) {
     constexpr int tries = 60;  // on an idle pair the least of 60 is within some ten nanoseconds of the least of 1000
-    for (int other = 1; other < ranks.size(); ++other) {
-      if (ranks.rank() == 0) answer(ranks.comm(), other, tries);
-      if (ranks.rank() == other) ask(ranks.comm(), tries);
-      // A rank without a turn sleeps: on a crowded machine it would otherwise disturb the others.
-    }
+    // One after the other, so many ranks would need seconds before each case. The ranks of a machine read one clock.
+    const std::size_t asking = std::max<std::size_t>(1, most_asking / ranks.machines().size());
+    for (const std::vector<int>& here : ranks.machines())
+      for (std::size_t i = 0; i < std::min(asking, here.size()); ++i) {
+        if (here[i] == 0) continue;
+        if (ranks.rank() == 0) answer(ranks.comm(), here[i], tries);
+        if (ranks.rank() == here[i]) ask(ranks.comm(), tries);
+        // A rank without a turn sleeps: on a crowded machine it would otherwise disturb the others.
+      }
+    adopt(ranks, asking);
     ranks.rest();
     fit();
   }
@@ -56,10 +62,25 @@ class CommonClock {
       double after = local();
       if (after - before < best.round_trip) best = {after, there - (before + after) / 2, after - before};
     }
+    add(best);
+  }
+  void add(const Point& best) {
     residual_ = points_.empty() ? std::numeric_limits<double>::quiet_NaN()
                                 : best.offset - (offset_ + drift_ * (best.at - origin_));
     points_.push_back(best);
     if (points_.size() > most) points_.erase(points_.begin());
+  }
+  // Ranks that did not ask get the newest point of the first rank of their machine.
+  void adopt(const Ranks& ranks, std::size_t asking) {
+    const std::vector<int>& here = ranks.on_this_machine();
+    Point best = points_.empty() ? Point{local(), 0, 0} : points_.back();
+    for (std::size_t i = asking; i < here.size(); ++i) {
+      if (ranks.rank() == here.front()) MPI_Send(&best, 3, MPI_DOUBLE, here[i], 2, ranks.comm());
+      if (ranks.rank() == here[i]) {
+        MPI_Recv(&best, 3, MPI_DOUBLE, here.front(), 2, ranks.comm(), MPI_STATUS_IGNORE);
+        add(best);
+      }
+    }
   }
   // Fits a straight line through the offsets (least squares). Its base is the last offset, so that old errors fade.
   void fit() {
@@ -76,7 +97,7 @@ class CommonClock {
     if (squares > 0) drift_ = products / squares;
   }
 
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most = 64, most_asking = 64;
   static constexpr double shortest_base =
       0.5;  // s: in a shorter time, an error of 100 ns would look like a drift of 0.2 in a million
   std::vector<Point> points_;

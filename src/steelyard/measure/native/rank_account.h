@@ -156,8 +156,8 @@ class Accounts {
       out.throttled.push_back(h.throttled);
       m.elapsed = std::max(m.elapsed, h.elapsed);
       out.late += static_cast<long>(h.late);
-      if (first_of_machine(r)) add_machine(m, r);
     }
+    for (const std::vector<int>& here : ranks_.machines()) add_machine(m, here);
     samples(out, start);
     return out;
   }
@@ -167,19 +167,13 @@ class Accounts {
     return &rows_[static_cast<std::size_t>(rank) * (rows_.size() / static_cast<std::size_t>(ranks_.size()))];
   }
   const Head& head(int rank) const { return heads_[static_cast<std::size_t>(rank)]; }
-  bool first_of_machine(int rank) const {
-    for (int before = 0; before < rank; ++before)
-      if (ranks_.same_machine(before, rank)) return false;
-    return true;
-  }
 
-  // Computes the accounts of a machine, without the time that the ranks themselves used.
-  void add_machine(Measurement& m, int rank) const {
-    const Head& h = head(rank);
+  // Computes the accounts of the machine with these ranks, without the time that the ranks themselves used.
+  void add_machine(Measurement& m, const std::vector<int>& here) const {
+    const Head& h = head(here.front());
     double own = 0;
     std::map<int, double> others;  // of each processor with a rank: all threads of a rank may have run there
-    for (int other = rank; other < ranks_.size(); ++other) {
-      if (!ranks_.same_machine(rank, other)) continue;
+    for (int other : here) {
       own += head(other).own;
       if (double busy = head(other).busy_here; !std::isnan(busy))
         others.try_emplace(ranks_.place(other).cpu, busy).first->second -= head(other).own;

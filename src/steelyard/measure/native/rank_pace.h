@@ -28,11 +28,11 @@ class RankPace {
  public:
   RankPace(const Ranks& ranks, const Group& group) : group_(group), crowded_(ranks.oversubscribed()) {
     const int mine = ranks.rank(), node = memory_node(ranks.place(mine).cpu);
-    for (int r = 0; r < ranks.size(); ++r) {
-      if (!ranks.place(r).active || !ranks.same_machine(r, mine)) continue;
+    for (int r : ranks.on_this_machine()) {
+      if (!ranks.place(r).active) continue;
       place_ += r < mine;
       neighbours_ += 1;
-      if (r < mine && memory_node(ranks.place(r).cpu) == node) reads_memory_ = false;
+      if (reads_memory_ && r < mine && memory_node(ranks.place(r).cpu) == node) reads_memory_ = false;
     }
   }
 

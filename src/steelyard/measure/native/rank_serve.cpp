@@ -2,7 +2,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -107,13 +110,32 @@ void agree(const std::string& failure, const Ranks& ranks) {
   if (words[0]) throw CaseError(words);
 }
 
+// Each number with seven digits: many ranks would fill a disk with more.
+std::string brief(const std::vector<double>& values) {
+  return json::list(values, [](double x) {
+    if (!std::isfinite(x)) return json::number(x);
+    char buffer[40];
+    return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::general, 7).ptr);
+  });
+}
+
+// The times of a rank; of very many ranks only the least, the middle and the greatest of each.
+std::vector<double> shortened(std::vector<double> times, std::size_t ranks) {
+  constexpr std::size_t many = 1024;
+  if (ranks <= many || times.size() <= 3) return times;
+  std::sort(times.begin(), times.end());
+  const std::size_t half = times.size() / 2;
+  return {times.front(), times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2, times.back()};
+}
+
 [[gnu::cold]] std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::vector<double>& clocks) {
   std::vector<std::string> hosts;
   std::vector<int> cpus;
   std::vector<double> memory;
-  for (const auto& p : ranks.places()) hosts.push_back(p.host), cpus.push_back(p.cpu), memory.push_back(p.memory);
+  for (const auto& p : ranks.places()) hosts.emplace_back(p.host), cpus.push_back(p.cpu), memory.push_back(p.memory);
   std::string seconds;
-  for (const auto& row : m.seconds) seconds.append(seconds.empty() ? "[" : ",").append(json::list(row));
+  for (const auto& row : m.seconds)
+    seconds.append(seconds.empty() ? "[" : ",").append(brief(shortened(row, m.seconds.size())));
   std::vector<double> offsets, uncertain, residuals;
   for (std::size_t i = 0; i + 2 < clocks.size(); i += 3)
     offsets.push_back(clocks[i]), uncertain.push_back(clocks[i + 1]), residuals.push_back(clocks[i + 2]);
@@ -122,15 +144,15 @@ void agree(const std::string& failure, const Ranks& ranks) {
       .add("cpus", json::list(cpus))
       .add("memory", json::list(memory))
       .add("seconds", seconds.append("]"))
-      .add("waited", json::list(m.waited))
-      .add("throttled", json::list(m.throttled))
+      .add("waited", brief(m.waited))
+      .add("throttled", brief(m.throttled))
       .add(pace_columns(m.pace))
       .add("late", m.late)
       .add("colocated", json::boolean(ranks.colocated()))
       .add("clock", json::Object()
-                        .add("offset", json::list(offsets))
-                        .add("uncertainty", json::list(uncertain))
-                        .add("residual", json::list(residuals))
+                        .add("offset", brief(offsets))
+                        .add("uncertainty", brief(uncertain))
+                        .add("residual", brief(residuals))
                         .str())
       .str();
 }

@@ -24,6 +24,13 @@ int number_from_environment(const char* told, std::initializer_list<const char*>
   return -1;
 }
 
+// The place of a rank as a message.
+struct Message {
+  char host[96], machine[96];
+  int cpu, processors;
+  double memory;
+};
+
 MPI_Comm duplicate() {
   MPI_Comm own;
   MPI_Comm_dup(MPI_COMM_WORLD, &own);
@@ -99,44 +106,59 @@ Ranks::Ranks(std::vector<int> processors, int threads)
     : world_(duplicate()),
       team_(std::make_unique<Team>(static_cast<std::size_t>(threads), std::vector<int>{})),
       processors_(std::move(processors)) {
-  Place mine{};
-  std::strncpy(mine.host, host_name().c_str(), name_length - 1);
-  std::strncpy(mine.machine, first_line("/proc/sys/kernel/random/boot_id").c_str(), name_length - 1);
+  Message mine{};
+  std::strncpy(mine.host, host_name().c_str(), sizeof mine.host - 1);
+  std::strncpy(mine.machine, first_line("/proc/sys/kernel/random/boot_id").c_str(), sizeof mine.machine - 1);
   mine.processors = static_cast<int>(processors_.size());
   mine.cpu = pinned_to();
   mine.memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  places_.resize(static_cast<std::size_t>(size()));
-  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, places_.data(), sizeof mine, MPI_BYTE, world_.comm());
-  for (std::size_t i = 0; i < places_.size(); ++i)
-    for (std::size_t before = 0; before < i; ++before)
-      places_[i].local += std::strcmp(places_[i].host, places_[before].host) == 0;
+  std::vector<Message> all(static_cast<std::size_t>(size()));
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, world_.comm());
+  std::map<std::string_view, std::vector<int>> hosts;
+  std::map<std::string_view, std::size_t> machines;
+  for (const Message& m : all) {
+    const int rank = static_cast<int>(places_.size());
+    std::string_view host = *names_.insert(m.host).first, machine = *names_.insert(m.machine).first;
+    std::vector<int>& here = hosts[host];
+    here.push_back(rank);
+    auto [at, added] = machines.try_emplace(machine, machines_.size());
+    if (added) machines_.emplace_back();
+    std::vector<int>& beside = machines_[at->second];
+    colocated_ = colocated_ || (!beside.empty() && place(beside.front()).host != host);
+    beside.push_back(rank);
+    places_.push_back({host, machine, here.front(), beside.front(), static_cast<int>(here.size()) - 1, m.cpu,
+                       m.processors, 0, m.memory});
+  }
+}
+
+const std::vector<int>& Ranks::on_this_machine() const {
+  return *std::find_if(machines_.begin(), machines_.end(),
+                       [&](const std::vector<int>& ranks) { return ranks.front() == place(rank()).first_of_machine; });
 }
 
 void Ranks::muster(bool active) {
   std::vector<int> parts(places_.size());
   int mine = active;
   MPI_Allgather(&mine, 1, MPI_INT, parts.data(), 1, MPI_INT, world_.comm());
-  std::map<std::string, std::size_t> next;
+  std::map<int, std::size_t> next;  // by machine
   for (std::size_t r = 0; r < places_.size(); ++r) {
     places_[r].active = parts[r];
     if (!colocated()) continue;
-    places_[r].cpu = parts[r] ? processors_[next[places_[r].machine]++ % processors_.size()] : -1;
+    places_[r].cpu = parts[r] ? processors_[next[places_[r].first_of_machine]++ % processors_.size()] : -1;
   }
   if (colocated()) pin(place(rank()).cpu);
 }
 
-bool Ranks::same_host(int a, int b) const { return std::strcmp(place(a).host, place(b).host) == 0; }
 std::size_t Ranks::sharing_host() const {
   std::size_t here = 0;
   for (int other = 0; other < size(); ++other) here += same_host(other, rank());
   return here;
 }
-bool Ranks::same_machine(int a, int b) const { return std::strcmp(place(a).machine, place(b).machine) == 0; }
 
 std::set<int> Ranks::processors_here() const {
   std::set<int> used;
-  for (int r = 0; r < size(); ++r) {
-    if (!same_machine(r, rank()) || !place(r).active) continue;
+  for (int r : on_this_machine()) {
+    if (!place(r).active) continue;
     if (place(r).cpu < 0) return {};
     used.insert(place(r).cpu);
   }
@@ -144,30 +166,26 @@ std::set<int> Ranks::processors_here() const {
 }
 
 bool Ranks::oversubscribed() const {
-  std::map<std::string, int> ranks, processors;
-  std::map<std::string, std::set<int>> pinned;
-  for (const Place& p : places_) {
-    if (!p.active) continue;
-    ++ranks[p.machine];
-    processors[p.machine] = p.processors;
-    if (p.cpu >= 0) pinned[p.machine].insert(p.cpu);
-  }
-  return std::any_of(ranks.begin(), ranks.end(), [&](const auto& entry) {
-    auto& own = pinned[entry.first];
-    return entry.second > processors[entry.first] || (!own.empty() && static_cast<int>(own.size()) < entry.second);
+  return std::any_of(machines_.begin(), machines_.end(), [&](const std::vector<int>& here) {
+    int active = 0, processors = 0;
+    std::set<int> pinned;
+    for (int r : here) {
+      const Place& p = place(r);
+      if (!p.active) continue;
+      ++active, processors = p.processors;
+      if (p.cpu >= 0) pinned.insert(p.cpu);
+    }
+    return active > processors || (!pinned.empty() && static_cast<int>(pinned.size()) < active);
   });
-}
-
-bool Ranks::colocated() const {
-  std::map<std::string, std::set<std::string>> hosts;
-  for (const Place& p : places_) hosts[p.machine].insert(p.host);
-  return std::any_of(hosts.begin(), hosts.end(), [](const auto& entry) { return entry.second.size() > 1; });
 }
 
 void Ranks::rest(double longest) const {
   MPI_Request request;
   MPI_Ibarrier(world_.comm(), &request);
-  double began = seconds_of(CLOCK_MONOTONIC);
+  const double began = seconds_of(CLOCK_MONOTONIC);
+  // Looks of many ranks on few processors would use these up.
+  const auto beside = static_cast<double>(on_this_machine().size());
+  longest = std::max(longest, std::min(5e4, 200 * beside / place(rank()).processors));
   for (int done = 0;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done) return;

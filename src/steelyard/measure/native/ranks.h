@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "buffers.h"
@@ -79,12 +80,12 @@ class Group {
 
 class Ranks {
  public:
-  static constexpr int name_length = 96;
   struct Place {
-    char host[name_length], machine[name_length];  // machine: several hosts (namespaces, containers) may share one
-    int local, cpu, processors;  // index on the host; its pinned processor or −1; number of allowed processors
-    int active;                  // whether it takes part in the case
-    double memory;               // bytes of its host
+    std::string_view host, machine;       // machine: several hosts (namespaces, containers) may share one
+    int first_of_host, first_of_machine;  // the first rank there
+    int local, cpu, processors;           // index on the host; its pinned processor or −1; number of allowed processors
+    int active;                           // whether it takes part in the case
+    double memory;                        // bytes of its host
   };
 
   // `processors` are those that the process might use before it was pinned.
@@ -103,17 +104,21 @@ class Ranks {
   const std::vector<int>& processors() const { return processors_; }
   const std::vector<Place>& places() const { return places_; }
   const Place& place(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
-  bool same_host(int a, int b) const;
+  bool same_host(int a, int b) const { return place(a).first_of_host == place(b).first_of_host; }
   // Returns the number of ranks on this rank's host, including itself.
   std::size_t sharing_host() const;
-  bool same_machine(int a, int b) const;
+  bool same_machine(int a, int b) const { return place(a).first_of_machine == place(b).first_of_machine; }
+  // Returns the ranks of each machine in ascending order.
+  const std::vector<std::vector<int>>& machines() const { return machines_; }
+  // Returns the ranks of this rank's machine.
+  const std::vector<int>& on_this_machine() const;
 
   // Returns the processors of the participating ranks on this rank's machine; empty if one of them is not pinned.
   std::set<int> processors_here() const;
   // Returns whether a machine has more participating ranks than processors, or two of them on one processor.
   bool oversubscribed() const;
   // Returns whether several hosts are one machine: network namespaces or containers, whose ranks share its hardware.
-  bool colocated() const;
+  bool colocated() const { return colocated_; }
 
   // Waits until all ranks arrive, asleep between looks, because ranks that take no part must not add load. The looks
   // become rarer, up to `longest` microseconds apart, so that the delay stays small compared with the time of the
@@ -129,7 +134,10 @@ class Ranks {
   Group world_;
   std::unique_ptr<Team> team_;
   std::vector<int> processors_;
+  std::set<std::string> names_;  // of hosts and machines: each once, since there may be many ranks
   std::vector<Place> places_;
+  std::vector<std::vector<int>> machines_;
+  bool colocated_ = false;
 };
 
 }  // namespace steelyard

@@ -146,9 +146,10 @@ Check keeps_together(const Ranks& ranks, bool corrupt, Call call) {
   call();
   double left = corrupt ? came - 1 : seconds_of(CLOCK_MONOTONIC_RAW);
   std::vector<double> all = ranks.world().gather({came, left});
-  std::map<std::string, std::pair<double, double>> machines;  // the last one's coming, the first one's leaving
+  std::map<int, std::pair<double, double>> machines;  // the last one's coming, the first one's leaving
   for (std::size_t r = 0; 2 * r < all.size(); ++r) {
-    auto& [last, first] = machines.try_emplace(ranks.place(static_cast<int>(r)).machine, 0, INFINITY).first->second;
+    auto& [last, first] =
+        machines.try_emplace(ranks.place(static_cast<int>(r)).first_of_machine, 0, INFINITY).first->second;
     last = std::max(last, all[2 * r]), first = std::min(first, all[2 * r + 1]);
   }
   for (const auto& [machine, times] : machines)

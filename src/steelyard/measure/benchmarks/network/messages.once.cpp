@@ -86,10 +86,9 @@ Messages::Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std:
   std::size_t walk = 0;
   if (fresh_) {
     static const std::size_t caches = last_level_caches();
-    int here = 0;
-    for (int r = 0; r < ranks.size(); ++r) here += ranks.same_machine(r, ranks.rank());
+    const std::size_t here = ranks.on_this_machine().size();
     // Two buffers a rank in half of what there is; the least of all ranks, since both ends must know each place.
-    auto mine = static_cast<double>(std::min(2 * caches, available_memory() / (4 * static_cast<std::size_t>(here))));
+    auto mine = static_cast<double>(std::min(2 * caches, available_memory() / (4 * here)));
     walk = static_cast<std::size_t>(-ranks.world().greatest(-mine));
     places_ = std::max<std::size_t>(2, walk / stride_);
   }

@@ -12,8 +12,7 @@ namespace steelyard {
 // CaseError where `bytes` for this rank and its like on this machine are not to be had: an MPI would end the program,
 // or take more of /dev/shm than there is and die at the first touch.
 [[gnu::cold]] inline void need_room(std::size_t bytes, const Ranks& ranks) {
-  std::size_t here = 0;
-  for (int r = 0; r < ranks.size(); ++r) here += ranks.same_machine(r, ranks.rank());
+  const std::size_t here = ranks.on_this_machine().size();
   struct statvfs shared;
   std::size_t room = available_memory();
   if (statvfs("/dev/shm", &shared) == 0) room = std::min<std::size_t>(room, shared.f_bavail * shared.f_frsize);
