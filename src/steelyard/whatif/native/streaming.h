@@ -2,6 +2,9 @@
 // message is taken by the receiver's processor from its first byte on, and keeps it busy until the last byte is there.
 #pragma once
 #include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <utility>
 
 #include "cost.h"
 #include "events.h"
@@ -27,6 +30,7 @@ class Streaming {
         receives_(sends_.size()),
         left_(graph.nodes.size()),
         ended_(graph.nodes.size()),
+        state_(2 * graph.nodes.size(), fresh),
         head_(graph.channels.size(), NONE),
         tail_(graph.channels.size(), NONE),
         behind_(graph.nodes.size(), NONE) {
@@ -46,6 +50,7 @@ class Streaming {
     }
     while (!agenda_.empty()) {
       const auto [at, what] = agenda_.first();
+      if (state_[event(what)] != fresh && !comes_first(at, what)) continue;
       const auto node = static_cast<std::uint32_t>(what) >> 1;
       const bool arrives = what & 1;
       const auto kind = graph_.nodes[node].kind;
@@ -59,9 +64,10 @@ class Streaming {
       else
         receive(node, at);
       if (again > at) {
-        agenda_.replace_first({again, what});
+        hold_back(what, again);
       } else {
         agenda_.pop();
+        finish(at, what);
         go_on(at);
       }
     }
@@ -92,6 +98,55 @@ class Streaming {
   // most 2^31 nodes, each with two events.
   void insert(std::uint32_t node, bool arrives, Time at) {
     agenda_.push({at, added_++ << 32 | std::uint64_t{node} << 1 | (arrives ? 1u : 0u)});
+  }
+  // Events that wait for the same processor and interface, the first one on top. Only this one is in the agenda, at
+  // `at`: if each of n events were tried again whenever the processor is free, that would be n^2 steps.
+  struct Waiting {
+    std::vector<std::uint64_t> numbers;  // a heap of what the agenda calls them
+    Time at = 0;
+  };
+  enum State : std::uint8_t { fresh, waits, done };
+  static std::size_t event(std::uint64_t what) { return static_cast<std::uint32_t>(what); }
+
+  Waiting& waiting(std::uint64_t what) {
+    const Node& node = graph_.nodes[event(what) >> 1];
+    const bool arrives = what & 1;
+    const std::uint64_t rank = arrives ? graph_.channels[node.channel].target : node.rank;
+    const std::uint64_t resource = rank * graph_.processors + node.processor;
+    return waiting_[(resource * graph_.interfaces + node.interface) * 3 + (arrives ? 2 : node.kind == Node::send)];
+  }
+  // Removes an event from the agenda that cannot be carried out before `again`.
+  void hold_back(std::uint64_t what, Time again) {
+    Waiting& all = waiting(what);
+    if (state_[event(what)] == fresh) {
+      state_[event(what)] = waits;
+      all.numbers.push_back(what);
+      std::push_heap(all.numbers.begin(), all.numbers.end(), std::greater{});
+    }
+    if (all.numbers.front() != what) return agenda_.pop(), void();
+    all.at = again;
+    agenda_.replace_first({again, what});
+  }
+  // Returns whether an event that waited is the first of its kind at this time. Otherwise it is removed from the
+  // agenda, in which it is once more or which gets it later.
+  bool comes_first(Time at, std::uint64_t what) {
+    if (state_[event(what)] == waits)
+      if (const Waiting& all = waiting(what); all.numbers.front() == what && all.at == at) return true;
+    agenda_.pop();
+    return false;
+  }
+  void finish(Time at, std::uint64_t what) {
+    State& state = state_[event(what)];
+    if (std::exchange(state, done) != waits) return;
+    Waiting& all = waiting(what);
+    std::pop_heap(all.numbers.begin(), all.numbers.end(), std::greater{});
+    all.numbers.pop_back();
+    if (all.numbers.empty()) return;
+    const Node& node = graph_.nodes[event(what) >> 1];  // the next one has its processor and interface
+    const std::uint32_t rank = what & 1 ? graph_.channels[node.channel].target : node.rank;
+    all.at = std::max(at, processor(rank, node).free);
+    if (node.kind == Node::send) all.at = std::max(all.at, (what & 1 ? receives_ : sends_)[interface(rank, node)]);
+    agenda_.push({all.at, all.numbers.front()});
   }
   // Each of these returns when it can be tried again, where it cannot be carried out now.
   Time compute(std::uint32_t number, Time at) {
@@ -168,7 +223,8 @@ class Streaming {
   void go_on(Time at) {
     if (freed_.size() > 1) {
       const auto rank = [&](std::uint32_t node) { return graph_.nodes[node].rank; };
-      std::stable_sort(freed_.begin(), freed_.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
+      const auto before = [&](auto a, auto b) { return rank(a) < rank(b); };
+      if (!std::is_sorted(freed_.begin(), freed_.end(), before)) std::stable_sort(freed_.begin(), freed_.end(), before);
       for (auto begin = freed_.begin(); begin != freed_.end();) {
         const auto end = std::find_if(begin, freed_.end(), [&](auto node) { return rank(node) != rank(*begin); });
         // Not stable: LogGOPSim's order of more than sixteen is the one of this algorithm.
@@ -238,6 +294,8 @@ class Streaming {
   std::uint64_t added_ = 0;                 // count of events
   std::vector<std::uint32_t> freed_;        // nodes that can begin now
   Agenda agenda_;
+  std::vector<State> state_;                            // by event
+  std::unordered_map<std::uint64_t, Waiting> waiting_;  // by kind, processor and interface
 };
 
 }  // namespace steelyard::whatif
