@@ -160,7 +160,7 @@ def command(
     **steelyard submit --partition short --dry-run**
     """
     folder = runs.absolute()
-    asked = _check_words(words or [], resume, folder)
+    asked = check_words(words or [], resume, folder)
     to = batch.system(scheduler, batch.Around(listener=Printed()))
     limit = read_time_limit(time, to) if time else None
     request = Request(
@@ -208,7 +208,7 @@ def find_program() -> tuple[str, ...]:
     return tuple(module_command("steelyard"))
 
 
-def _check_words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:
+def check_words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:
     """Returns the command that the job runs. Its words are checked now, not when the job starts hours later. UsageError."""
     from steelyard.measure import records
     from steelyard.measure.plan import catalogue, refusal
@@ -218,7 +218,7 @@ def _check_words(words: Sequence[str], resume: str | None, folder: Path) -> tupl
 
     if any(word.partition("=")[0] == "--runs" for word in words):
         raise UsageError(
-            "--runs is after the two dashes. Put it before the dashes: steelyard submit --runs FOLDER -- …"
+            "--runs is after the two dashes. Put it before the dashes, such as: --runs FOLDER -- --only memory"
         )
     name = "run" if resume is None else "resume"
     line = [*([str(records.find(folder, resume).absolute())] if resume is not None else []), *words]

@@ -58,6 +58,33 @@ def count_looks(rounds: int) -> int:
     return looks
 
 
+def decide_promised(rows: Sequence[Sequence[float]], promised: float, slow: float = SLOW) -> list[Decision]:
+    """Returns for each node whether it takes at most the promised time, by the launches of each, in seconds.
+
+    The scatter of the launches of all nodes counts, so two of each are enough, and the chance of a wrong answer holds for all
+    nodes together. ValueError for a time that is not positive and finite.
+    """
+    logs = [peers.logarithms(row, f"node {number}") for number, row in enumerate(rows)]
+    scatter = peers.scatter(logs)
+    goal, refused, border = math.log(promised), math.log1p(SMALLEST), math.log1p(slow)
+    quantile = float(stdtrit(scatter.freedom, 1 - ERROR / max(1, len(logs)))) if scatter.freedom else math.inf
+    found = []
+    for row in logs:
+        ratio = float(np.median(row)) - goal
+        half = math.inf
+        if scatter.freedom:
+            half = quantile * scatter.deviation * median_error(len(row)) / math.sqrt(len(row))
+        answer: Answer = "undecided"
+        if ratio - half > refused:
+            answer = "slower"
+        elif ratio + half < border:
+            answer = "as usual"
+        low, high = (math.exp(ratio - half), math.exp(ratio + half)) if half < math.inf else (0.0, math.inf)
+        found.append(Decision(answer=answer, ratio=math.exp(ratio), low=low, high=high, usual=1.0, border=1 + slow,
+                              launches=len(row)))  # fmt: skip
+    return found
+
+
 def decide(
     reference: Sequence[Sequence[float]],
     launches: Sequence[float],

@@ -35,12 +35,14 @@ class Allocation:
 class Launcher:
     """The start of ranks: a command line and its environment. Both are pure functions.
 
-    `name` is what --launcher calls it, and the program that must be on the PATH for it to be taken by itself.
+    `name` is what --launcher calls it, and the program that must be on the PATH for it to be taken by itself. `alone` returns
+    the words before a command that runs once on a host, in this allocation or else in a job of its own; None: by ssh.
     """
 
     name: str
     argv: Callable[[Job], list[str]]
     environment: Callable[[Job, Mapping[str, str]], dict[str, str]]
+    alone: Callable[[str, bool], list[str]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

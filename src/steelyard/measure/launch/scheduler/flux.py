@@ -58,6 +58,12 @@ def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
     return {**base, **ranks, **mpi.environment(job)}
 
 
+def start_alone(host: str, within: bool) -> list[str]:
+    """Returns the words that run a command once on a whole host. The command sees no allocation."""
+    words = ["flux", "run", "--nodes=1", "--ntasks=1", "--exclusive", f"--requires=hosts:{host}", "-ocpu-affinity=off"]
+    return [*words, "env", "--unset=FLUX_URI", "--unset=FLUX_JOB_ID"]
+
+
 def _places(job: Job) -> list[str]:
     if not job.hosts:
         return ["--nodes=1", "--requires=rank:0", f"--tasks-per-node={job.ranks}"]
@@ -164,7 +170,7 @@ scheduler = Scheduler(
     name="flux",
     title="Flux",
     allocation=allocation,
-    launcher=Launcher("flux", argv, environment),
+    launcher=Launcher("flux", argv, environment, start_alone),
     batch=Batch(
         commands=("flux",),
         # The number in decimal digits, since Flux's form (ƒiFkbMhFM) is not suitable for file names.

@@ -62,6 +62,17 @@ def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **overlap, **mpi.environment(job)}
 
 
+def start_alone(host: str, within: bool) -> list[str]:
+    """Returns the words that run a command once on a host, as a step of this job or as a job of its own.
+
+    The command sees no allocation, so it measures this host only.
+    """
+    hidden = [f"--unset={name}" for name in sorted(CLEARED)]
+    share = ["--overlap"] if within else ["--exclusive", "--mem=0", "--job-name=steelyard"]
+    step = ["srun", *share, "--nodes=1", "--ntasks=1", f"--nodelist={host}", "--cpu-bind=none", "--export=ALL"]
+    return ["env", *hidden, *step, "env", "--unset=SLURM_JOB_ID", "--unset=SLURM_JOBID"]
+
+
 def _places(job: Job) -> list[str]:
     """Returns the options for the number of ranks on each node."""
     if not job.hosts:
@@ -228,7 +239,7 @@ scheduler = Scheduler(
     name="slurm",
     title="Slurm",
     allocation=allocation,
-    launcher=Launcher("srun", argv, environment),
+    launcher=Launcher("srun", argv, environment, start_alone),
     batch=Batch(
         commands=("sbatch", "scontrol", "scancel"),
         submit=("sbatch", "--parsable"),
