@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from copied_runs import write_copy
 from output_schemas import read_output
 from steelyard.errors import UsageError
+from steelyard.fleet import sweep
+from steelyard.fleet.sweep import estimate_left
 from steelyard.show.command_line.cli import app
 
 pytestmark = pytest.mark.wings
@@ -85,3 +87,62 @@ def test_two_nodes_are_refused_with_the_command_that_compares_them(nodes: Path) 
     assert isinstance(found.exception, UsageError)
     assert "peers are at least three nodes" in str(found.exception)
     assert isinstance(CliRunner().invoke(app, ["fleet", "no-such-run"]).exception, UsageError)
+
+
+def accept(*words: str) -> tuple[int, dict[str, Any]]:
+    """Returns the exit code and the acceptance."""
+    found = CliRunner().invoke(app, ["fleet", *words, "--accept", "--json"])
+    answer: dict[str, Any] = read_output("fleet", found.stdout)["acceptance"]
+    return found.exit_code, answer
+
+
+def outcomes(answer: dict[str, Any]) -> dict[str, str]:
+    return {rule["name"]: rule["outcome"] for rule in answer["rules"]}
+
+
+def test_a_cluster_with_a_slow_node_is_not_accepted(nodes: Path) -> None:
+    code, answer = accept(str(nodes))
+    assert (code, answer["answer"], answer["worst"], answer["defects"]) == (1, "failed", SLOW, 1)
+    assert 1.09 < answer["worst_ratio"] < 1.15
+    (rule,) = (rule for rule in answer["rules"] if rule["outcome"] == "failed")
+    assert (rule["name"], rule["nodes"]) == ("no node 5 % slow", [SLOW])
+    assert "steelyard gate" in rule["next"]
+
+
+def test_equal_nodes_pass_only_what_their_runs_would_show(nodes: Path) -> None:
+    others = [str(path) for path in sorted(nodes.iterdir()) if path.name != SLOW]
+    assert accept(*others, "--slow", "8")[0] == 0
+    code, answer = accept(*others, "--slow", "0.5")
+    assert (code, outcomes(answer)["no node 0.5 % slow"]) == (5, "undecided")
+    code, answer = accept(*others[:5])
+    assert (code, outcomes(answer)["no node 5 % slow"]) == (5, "undecided")
+    assert any("8 nodes or more" in rule["next"] for rule in answer["rules"])
+
+
+def test_a_promised_value_is_a_rule_of_its_own(nodes: Path) -> None:
+    others = [str(path) for path in sorted(nodes.iterdir()) if path.name != SLOW]
+    for value, code, outcome in (("1 Gflop/s", 0, "passed"), ("900 Tflop/s", 1, "failed")):
+        found, answer = accept(*others, "--slow", "8", "--expect", f"Arithmetic peak={value}")
+        (promise,) = (rule for rule in answer["rules"] if rule["name"].endswith("as promised"))
+        assert (found, promise["outcome"]) == (code, outcome), promise
+    screen = CliRunner().invoke(app, ["fleet", *others, "--accept", "--slow", "8"]).stdout
+    assert "Acceptance: passed." in screen
+    assert "A weekly sweep takes " in screen
+    assert "further node" not in screen
+
+
+def test_the_time_left_counts_nodes_that_wait() -> None:
+    assert estimate_left(60, [], 4, 2) == 120
+    assert estimate_left(60, [50, 20], 1, 2) == 70
+    assert estimate_left(60, [90], 0, 2) == 0
+
+
+def test_words_of_an_earlier_sweep_are_kept_apart(tmp_path: Path) -> None:
+    sweep.begin(tmp_path / "nodes", ["--only", "memory"])
+    sweep.begin(tmp_path / "nodes", ["--only", "memory"])
+    with pytest.raises(UsageError, match="measured with '--only memory'"):
+        sweep.begin(tmp_path / "nodes", ["--only", "core"])
+    for words in (["--accept", "--slow", "0"], ["--expect", "a=1 s"], ["--hosts", "a,b", "--", "--name", "x"]):
+        assert isinstance(
+            CliRunner().invoke(app, ["fleet", "--runs", str(tmp_path / "x"), *words]).exception, UsageError
+        )

@@ -26,3 +26,23 @@ def test_each_node_has_a_run_and_the_fleet_compares_them(slurm: Rig, tmp_path: P
     compared = slurm.run([STEELYARD, "fleet", "nodes", "--json"], folder=tmp_path)
     assert compared.returncode == 0, compared.stderr
     assert json.loads(compared.stdout)["nodes"] == sorted(NODES)
+
+
+def test_a_job_measures_each_of_its_nodes_alone(slurm: Rig, tmp_path: Path) -> None:
+    sweep = [STEELYARD, "fleet", "--measure", "--runs", "nodes", "--json", "--", *SMALL.split()[:-1]]
+    done = slurm.run(["salloc", "--quiet", f"--nodes={len(NODES)}", "--exclusive", *sweep], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["nodes"] == sorted(NODES)
+    for node in NODES:
+        machine = json.loads((tmp_path / "nodes" / node / "run.json").read_text())["machine"]
+        assert (machine["host"], machine["hosts"]) == (node, [])
+
+
+def test_a_job_for_each_node_waits_for_a_busy_one(slurm: Rig, tmp_path: Path) -> None:
+    busy = slurm.start(["srun", "--exclusive", f"--nodelist={NODES[1]}", "sleep", "15"])
+    slurm.wait(lambda: slurm.states()[NODES[1]] == "allocated", "the other job does not start")
+    sweep = [STEELYARD, "fleet", "--hosts", ",".join(NODES[:3]), "--launcher", "srun", "--runs", "nodes", "--json"]
+    done = slurm.run([*sweep, "--", *SMALL.split()[:-1]], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert busy.poll() == 0
+    assert json.loads(done.stdout)["nodes"] == sorted(NODES[:3])

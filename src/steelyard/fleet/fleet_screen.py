@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.fleet import acceptance
+from steelyard.fleet.acceptance import Acceptance
 from steelyard.fleet.checks import Check
 from steelyard.fleet.nodes import Cluster, Fleet, NodeFigure, SlowNode, find_worst
 from steelyard.fleet.printing import name_figure, print_sentences
@@ -24,7 +26,7 @@ MOST_COLUMNS = 5  # figures of the table
 PACE = 0.5  # share of the slowness that the cores' pace shows, too
 
 
-def as_plain(fleet: Fleet) -> dict[str, Any]:
+def as_plain(fleet: Fleet, accepted: Acceptance | None = None) -> dict[str, Any]:
     """Returns everything about a fleet as plain data. Ratios are times over those of the peers: 1.1 is 10 % slower."""
     return {
         "nodes": list(fleet.nodes),
@@ -40,6 +42,18 @@ def as_plain(fleet: Fleet) -> dict[str, Any]:
         ],
         "seconds": fleet.seconds,
         "notes": list(fleet.notes),
+        "failed": list(fleet.failed),
+        "acceptance": _accepted_as_plain(accepted) if accepted else None,
+    }  # fmt: skip
+
+
+def _accepted_as_plain(accepted: Acceptance) -> dict[str, Any]:
+    name, ratio = accepted.worst or (None, None)
+    return {
+        "answer": accepted.answer, "slow": accepted.slow, "worst": name, "worst_ratio": ratio, "spread": accepted.spread,
+        "node_hours": accepted.node_hours, "defects": accepted.defects,
+        "rules": [{"name": rule.name, "outcome": rule.outcome, "text": rule.text, "nodes": list(rule.nodes), "next": rule.next}
+                  for rule in accepted.rules],
     }  # fmt: skip
 
 
@@ -69,12 +83,15 @@ def list_checks(fleet: Fleet) -> Iterator[Check]:
             yield Check(name=cluster.run, outcome="failed" if finding in cluster.slow else "passed", text=finding.seen)
 
 
-def show(fleet: Fleet, everything: bool) -> None:
+def show(fleet: Fleet, everything: bool, accepted: Acceptance | None = None) -> None:
     """Prints the slow nodes with their figures, what would have been found, and a table of the nodes."""
     on = open_console()
     for cluster in fleet.clusters:
         on.print(safe(f"\n{cluster.run}, over {plural(len(set(cluster.hosts)), 'host')}", "bold"), highlight=False)
         print_sentences(on, _describe_cluster(cluster), whole=True)
+    if accepted:
+        on.print()
+        print_sentences(on, acceptance.list_sentences(accepted), whole=True)
     if not fleet.nodes:
         return
     on.print(Text(f"\n{len(fleet.nodes)} nodes, {plural(len(fleet.figures), 'case')} of each compared", style="bold"))
@@ -86,7 +103,8 @@ def show(fleet: Fleet, everything: bool) -> None:
             _print_figure(figure, on)
     elif shown:
         _print_table(fleet, shown, on)
-    print_sentences(on, (*_list_power(fleet), *_describe_price(fleet)), whole=True)
+    price = acceptance.describe_price(accepted, len(fleet.nodes)) if accepted else ()
+    print_sentences(on, (*_list_power(fleet), *_describe_price(fleet), *price), whole=True)
     for note in fleet.notes:
         on.print(safe(f"Note: {note}.", "dim"), highlight=False)
     if not everything:
@@ -191,7 +209,7 @@ def _print_table(fleet: Fleet, figures: Sequence[NodeFigure], on: Console) -> No
         nodes = [f.nodes.get(name) for f in figures]
         table.add_row(safe(name), *(_cell(node) for node in nodes))
     on.print(table)
-    if more := len(ordered) - MOST_NODES:
+    if (more := len(ordered) - MOST_NODES) > 0:
         on.print(Text(f"{plural(more, 'further node')} differ{'s' if more == 1 else ''} less.", style="dim"))
 
 

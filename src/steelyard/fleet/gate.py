@@ -72,7 +72,7 @@ def find_given(sides: Sequence[SideRun], summaries: Sequence[Summary], texts: Se
         if unknown := next((name for name in names if name not in figures), ""):
             continue
         values = {name: _parse(figures[name], text.partition("=")[2]) for name, text in zip(names, texts, strict=True)}
-        return _set_values(GIVEN, run, [(figures[name], value) for name, value in values.items()])
+        return set_values(GIVEN, run, [(figures[name], value) for name, value in values.items()])
     known = sorted({figure.title for summary in summaries for figure in summary.figures})
     raise UsageError(f"No run has the figure '{unknown}' (given by --expect). {nearest(unknown, known)}")
 
@@ -89,7 +89,7 @@ def find_published(sides: Sequence[SideRun], summaries: Sequence[Summary]) -> Re
                 worst = standing.normal[figure.value.better == "lower"]
                 values.append((figure, figure.value.value * worst / standing.value.value))
         if values:
-            return _set_values(PUBLISHED, run, values)
+            return set_values(PUBLISHED, run, values)
     raise UsageError(
         "The library has no published values of such hardware. Give runs of other nodes, or a value with --expect."
     )
@@ -102,7 +102,7 @@ def _parse(figure: Figure, text: str) -> float:
         raise UsageError(f"The value of '{figure.title}' (given by --expect): {error}.") from None
 
 
-def _set_values(kind: str, run: SideRun, values: Iterable[tuple[Figure, float]]) -> Reference:
+def set_values(kind: str, run: SideRun, values: Iterable[tuple[Figure, float]]) -> Reference:
     """Returns each value as the time that the run would need for it in the case of the figure."""
     figures, times = {}, {}
     for figure, expected in values:

@@ -77,7 +77,8 @@ class Cluster:
 class Fleet:
     """All nodes with their figures, the main ones first. `notes` say what was left out.
 
-    `seconds` is the time of all nodes together for these runs; None if it is unknown.
+    `seconds` is the time of all nodes together for these runs; None if it is unknown. `failed` are hosts that were to be
+    measured and have no run.
     """
 
     nodes: tuple[str, ...]
@@ -86,6 +87,7 @@ class Fleet:
     clusters: tuple[Cluster, ...] = ()
     seconds: float | None = None
     notes: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 def find_worst(figures: Sequence[NodeFigure]) -> dict[str, float]:
