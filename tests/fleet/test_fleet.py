@@ -1,5 +1,6 @@
 """`steelyard fleet`: the slow node is named, in its figures, and no other; what a sweep would find is stated."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,13 @@ from typer.testing import CliRunner
 
 from copied_runs import write_copy
 from output_schemas import read_output
+from steelyard.compare.classes import find_class_of
+from steelyard.compare.side import SideCase
 from steelyard.errors import UsageError
 from steelyard.fleet import sweep
+from steelyard.fleet.nodes import judge_fleet
 from steelyard.fleet.sweep import estimate_left
+from steelyard.model import LaunchTime, Value
 from steelyard.show.command_line.cli import app
 
 pytestmark = pytest.mark.wings
@@ -146,3 +151,38 @@ def test_words_of_an_earlier_sweep_are_kept_apart(tmp_path: Path) -> None:
         assert isinstance(
             CliRunner().invoke(app, ["fleet", "--runs", str(tmp_path / "x"), *words]).exception, UsageError
         )
+
+
+def device_case(device: int, seconds: float) -> SideCase:
+    """Returns a case of one device, of two launches."""
+    parameters = {"door": "cuda", "device": device, "elements": 1 << 26}
+    value = Value(value=1e9 / seconds, low=0.9e9, high=1.1e9, unit="B/s", better="higher")
+    times = tuple(
+        LaunchTime(launch=n, began=None, seconds=seconds * (1 + 0.001 * n), disturbed=False) for n in range(2)
+    )
+    return SideCase(benchmark="device.stream", kernel="triad", parameters=parameters, metrics={"bandwidth": value}, times=times,
+                    kind=find_class_of("device.stream", parameters, "B/s"), level="CLEAN")  # fmt: skip
+
+
+@pytest.mark.parametrize("slower", [1.08, 1.0])
+def test_a_slow_device_of_eight_is_named_among_all_devices(slower: float) -> None:
+    chance = random.Random(3)
+    nodes = {
+        f"n{node}": [
+            device_case(device, chance.lognormvariate(0, 0.004) * (slower if (node, device) == (2, 5) else 1.0))
+            for device in range(8)
+        ]
+        for node in range(4)
+    }
+    fleet = judge_fleet(nodes)
+    assert [one.name for one in fleet.slow] == (["n2 device 5"] if slower > 1 else [])
+    assert len(fleet.figures[0].nodes) == 32
+
+
+def test_a_slow_node_says_since_when_and_whether_its_cores_explain_it(nodes: Path, tmp_path: Path) -> None:
+    for number, day in enumerate(("2026-08-01", "2026-09-01")):
+        write_copy(tmp_path / f"old{number}", host=SLOW, seed=70 + number, started=f"{day}T10:00:00+00:00",
+                   factor=lambda record: 1.12 if is_slow_at(record) else 1.0)  # fmt: skip
+    found = CliRunner().invoke(app, ["fleet", str(nodes), str(tmp_path), "--json"])
+    (slow,) = read_output("fleet", found.stdout)["slow"]
+    assert slow["beside"] == ["It was as slow in all its 3 runs since 2026-08-01."]

@@ -31,7 +31,8 @@ def as_plain(fleet: Fleet, accepted: Acceptance | None = None) -> dict[str, Any]
     return {
         "nodes": list(fleet.nodes),
         "slow": [
-            {"node": slow.name, "figures": [{"title": f.title, "conditions": f.conditions, "main": f.main,
+            {"node": slow.name, "beside": list(slow.beside), "figures": [
+             {"title": f.title, "conditions": f.conditions, "main": f.main,
              "ratio": n.ratio, "p": n.p} for f, n in slow.figures]} for slow in fleet.slow
         ],
         "figures": [_figure_as_plain(figure) for figure in fleet.figures],
@@ -74,7 +75,7 @@ def _figure_as_plain(figure: NodeFigure) -> dict[str, Any]:
 def list_checks(fleet: Fleet) -> Iterator[Check]:
     """Yields each node as a check, and each finding on the hosts of a run."""
     slow = {node.name: node for node in fleet.slow}
-    for name in fleet.nodes:
+    for name in sorted({*fleet.nodes, *slow}):  # a slow device is one, too
         found = [describe_slowness(*pair) for pair in _choose_figures(slow[name])] if name in slow else []
         text = "; ".join(found) or "Not slower than its peers for sure."
         yield Check(name=name, outcome="failed" if found else "passed", text=text)
@@ -162,9 +163,17 @@ def describe_slowness(figure: NodeFigure, node: Node) -> str:
 
 
 def _describe_pace(slow: SlowNode) -> Iterator[str]:
-    paces = [f.paces[slow.name] for f, n in slow.figures if slow.name in f.paces]
-    if paces and (loss := 1 - median_high(paces)) >= PACE * (slow.ratio - 1):
-        yield f"  The pace of its cores was {percent(loss, 1)} below that of its peers."
+    """Yields whether the pace of its cores, which their clock sets, explains the slowness of a node; and its past and power."""
+    if paces := [f.paces[slow.name] for f, n in slow.figures if slow.name in f.paces]:
+        loss = 1 - median_high(paces)
+        if loss >= PACE * (slow.ratio - 1):
+            yield (
+                f"  Its cores explain this: their pace was {percent(loss, 1)} below that of its peers. Check the clock, the "
+                "power limit and the cooling."
+            )
+        elif loss < (1 - PACE) * (slow.ratio - 1) / 2:
+            yield "  The pace of its cores was as usual, so their clock does not explain this."
+    yield from (f"  {sentence}" for sentence in slow.beside)
 
 
 def _describe_price(fleet: Fleet) -> Iterator[str]:
@@ -200,7 +209,7 @@ def _list_power(fleet: Fleet) -> Iterator[str]:
 def _print_table(fleet: Fleet, figures: Sequence[NodeFigure], on: Console) -> None:
     """Prints the slowest nodes, and how their times differ from those of their peers in the main figures."""
     worst = find_worst(figures)
-    ordered = sorted(fleet.nodes, key=lambda name: -worst.get(name, 1.0))
+    ordered = sorted({*fleet.nodes, *worst}, key=lambda name: (-worst.get(name, 1.0), name))  # devices, too
     table = Table(box=box.SIMPLE, title="Time compared with the peers, the slowest nodes first", title_justify="left")
     table.add_column("node")
     for figure in figures:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from steelyard.fleet.series import read_moment
 from steelyard.measure import records
 from steelyard.model import Finding
 from steelyard.model.foreign import spreads_ranks
+from steelyard.model.units import percent
 from steelyard.model.words import joined
 from steelyard.show.report.summary import Summary
 from steelyard.statistics.difference.slow_nodes import Node, Sweep, judge_nodes
@@ -20,6 +21,8 @@ from steelyard.statistics.results.identity import Identity, identity
 
 LEAST_NODES = 3
 CLUSTER_RULE = "slow_node"  # the rule that compares the hosts of one run
+DEVICE = "device"  # parameter that numbers the devices of a node
+POWER = 0.05  # relative: a smaller difference of power is not named
 MAIN_SHARE = 2  # main figures have a half of the chance of a false alarm, all other cases the other half
 
 
@@ -48,10 +51,14 @@ class NodeFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowNode:
-    """A node that is slower for sure, with the figures in which it is, the main ones first, and its place in each."""
+    """A node that is slower for sure, with the figures in which it is, the main ones first, and its place in each.
+
+    A device of a node is one, too: "n5 device 3". `beside` are sentences on its earlier runs and its power.
+    """
 
     name: str
     figures: tuple[tuple[NodeFigure, Node], ...]
+    beside: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -147,7 +154,7 @@ def describe_cluster(summary: Summary) -> Cluster:
 
 def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Summary] = ()) -> Fleet:
     """Compares each node with its peers in each case that at least three nodes have."""
-    cases = group_by_case(nodes)
+    cases = group_by_case(nodes, DEVICE)
     common = {key: by_node for key, by_node in cases.items() if len(by_node) >= LEAST_NODES}
     read = list(summaries)
     titles = _choose_main(read, common)
@@ -161,18 +168,50 @@ def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Sum
     missing = len(cases) - len(common)
     notes = [f"{missing} of {len(cases)} cases are on fewer than three nodes, and were left out"] if missing else []
     notes += filter(None, [find_left(read)])
-    return Fleet(
-        nodes=tuple(sorted(nodes)), figures=tuple(figures), slow=tuple(_list_slow(figures)), notes=tuple(notes)
-    )
+    slow = [replace(one, beside=tuple(_describe_beside(one, read))) for one in _list_slow(figures)]
+    return Fleet(nodes=tuple(sorted(nodes)), figures=tuple(figures), slow=tuple(slow), notes=tuple(notes))
 
 
-def group_by_case(nodes: Mapping[str, Iterable[SideCase]]) -> dict[Identity, dict[str, list[SideCase]]]:
-    """Returns each case with the measurements of each node that has it."""
+def group_by_case(nodes: Mapping[str, Sequence[SideCase]], part: str = "") -> dict[Identity, dict[str, list[SideCase]]]:
+    """Returns each case with the measurements of each node that has it.
+
+    `part` is a parameter that numbers parts of a node. If a node has several, each is a peer of all: "n5 device 3".
+    """
+    numbers = ({case.parameters.get(part) for case in members} - {None} for members in nodes.values())
+    several = any(len(found) > 1 for found in numbers)
     cases: dict[Identity, dict[str, list[SideCase]]] = {}
     for name, members in nodes.items():
         for case in members:
-            cases.setdefault(identity(case), {}).setdefault(name, []).append(case)
+            whose = f"{name} {part} {case.parameters[part]}" if several and part in case.parameters else name
+            cases.setdefault(identity(case, part), {}).setdefault(whose, []).append(case)
     return cases
+
+
+def _describe_beside(slow: SlowNode, read: Sequence[Summary]) -> Iterator[str]:
+    """Yields what the runs of a slow node say besides: since when it is slow, and whether its power differs."""
+    figure, node = slow.figures[0]
+    dated = sorted(
+        (one.started, found.value.value)
+        for one in read
+        for found in one.figures
+        if one.machine.host == slow.name
+        and found.title == figure.title
+        and found.value
+        and found.value.unit == figure.unit
+    )
+    if len(dated) > 1 and (others := [value for name, value in figure.values.items() if name != slow.name]):
+        better, usual = figure.case.metrics[figure.metric].better, median(others)
+        ratios = [value / usual if better == "lower" else usual / value for _, value in dated]
+        fast = [day for (day, _), ratio in zip(dated, ratios, strict=True) if ratio < 1 + (node.ratio - 1) / 2]
+        if not fast:
+            yield f"It was as slow in all its {len(dated)} runs since {dated[0][0][:10]}."
+        else:
+            yield f"{len(fast)} of its {len(dated)} runs were as fast as its peers, the last on {fast[-1][:10]}."
+    watts = {one.machine.host: one.energy.power for one in read if one.energy and not one.energy.modelled}
+    if slow.name in watts and len(watts) > LEAST_NODES and (usual := median(watts.values())):
+        less = 1 - watts[slow.name] / usual
+        if abs(less) > POWER:
+            yield f"Its power was {percent(abs(less))} {'below' if less > 0 else 'above'} that of its peers."
 
 
 def _choose_main(summaries: Iterable[Summary], common: Mapping[Identity, object]) -> dict[Identity, tuple[str, str]]:
@@ -181,7 +220,7 @@ def _choose_main(summaries: Iterable[Summary], common: Mapping[Identity, object]
     words: dict[Identity, tuple[str, str]] = {}
     for summary in summaries:
         for figure in summary.figures:
-            key = identity(figure)
+            key = identity(figure, DEVICE)
             if key in common:
                 votes.setdefault(figure.name, Counter())[key] += 1
                 words.setdefault(key, (figure.title, figure.conditions))

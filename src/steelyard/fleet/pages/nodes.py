@@ -51,7 +51,7 @@ def data(evaluation: Evaluation | None, sides: ReportSides) -> Page | None:
     if not main:
         return None
     worst = find_worst(main)
-    order = sorted(fleet.nodes, key=lambda name: -worst.get(name, 0.0))
+    order = sorted({*fleet.nodes, *worst}, key=lambda name: (-worst.get(name, 0.0), name))
     machine = runs[0].runs[0].machine
     figures = [_draw_nodes(main, order[:MOST_NODES], fleet)]
     if machine and (places := _place(machine.enclosures, fleet.nodes)):
