@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from copied_runs import write_copy
 from output_schemas import read_output
 from steelyard.errors import UsageError
+from steelyard.fleet import run_folders
 from steelyard.fleet.history import find_paces
 from steelyard.fleet.series import Point, Series
 from steelyard.show.command_line.cli import app
@@ -218,3 +219,15 @@ def test_rows_of_one_title_say_in_what_they_differ(tmp_path: Path) -> None:
     assert "nodes=2" in words
     assert "nodes=4" in words
     assert "buffers=reused" not in words
+
+
+def test_many_runs_are_judged_side_by_side_in_their_order(tmp_path: Path) -> None:
+    folders = [write_copy(tmp_path / f"r{number:02d}", seed=number) for number in range(run_folders.MANY + 2)]
+    (folders[3] / "records.jsonl").unlink()
+    answers = run_folders.read_summaries(folders, [], quiet=True)
+    assert "records.jsonl" in str(answers[3])
+    assert [answer[0].run for answer in answers if not isinstance(answer, str)] == [
+        f.name for f in folders if f != folders[3]
+    ]
+    assert all((folder / "summary.json").is_file() for folder in folders if folder != folders[3])
+    assert run_folders.read_summaries(folders, [], quiet=True) == answers

@@ -212,9 +212,7 @@ def _start(task: Task, words: Sequence[str]) -> Started:
     output = task.folder.parent / OUTPUT / f"{task.folder.name}.txt"
     with output.open("wb") as file:
         try:
-            process = start_program(
-                words, of_user=True, stdin=subprocess.PIPE, stdout=file, stderr=file, start_new_session=True
-            )
+            process = start_program(words, stdin=subprocess.PIPE, stdout=file, stderr=file, start_new_session=True)
         except OSError as error:
             raise UsageError(f"The command '{words[0]}' cannot be started: {error.strerror}.") from None
     return Started(task=task, process=process, output=output)

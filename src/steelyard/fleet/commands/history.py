@@ -32,12 +32,10 @@ def command(
 
     Examples: **steelyard history** · **steelyard history node17 --runs /scratch/runs** · **steelyard history --json**
     """
-    from steelyard.errors import SteelyardError, UsageError, nearest, one_line
+    from steelyard.errors import UsageError, nearest, one_line
     from steelyard.fleet import history, history_screen, run_folders
     from steelyard.model.words import joined, plural
     from steelyard.show.command_line import output_forms
-    from steelyard.show.command_line.evaluated_run import find_older_summary
-    from steelyard.show.command_line.progress_line import Line
     from steelyard.show.report.json_output import print_json
     from steelyard.show.report.summary import Summary, name_machine
 
@@ -45,17 +43,13 @@ def command(
     folders = run_folders.find([], runs)
     machines: dict[str, list[Summary]] = {}
     notes, newest, older = [], "", 0
-    with Line(quiet=form == "json") as line:
-        for number, folder in enumerate(folders, 1):
-            line.show(f"Reading run {number} of {len(folders)}")
-            try:
-                summary, is_older = find_older_summary(folder, paths or [])
-                older += is_older
-            except SteelyardError as error:
-                notes.append(f"left out: {one_line(str(error)).rstrip('.')}")
-                continue
-            newest = name_machine(summary.machine)
-            machines.setdefault(newest, []).append(summary)
+    for answer in run_folders.read_summaries(folders, paths or [], quiet=form == "json"):
+        if isinstance(answer, str):
+            notes.append(f"left out: {answer}")
+            continue
+        older += answer[1]
+        newest = name_machine(answer[0].machine)
+        machines.setdefault(newest, []).append(answer[0])
     if not machines:
         raise UsageError(f"None of {plural(len(folders), 'run')} can be read: {notes[0]}")
     found: list[Summary] = []
