@@ -291,3 +291,18 @@ def test_a_copy_without_the_record_of_its_job_counts_once(
     written = {name for run in answer["runs"] for name in run["files"]}
     assert {name.removeprefix("./") for name in written} == set(files)
     assert imported(capsys, ".")["runs"] == []
+
+
+def test_a_copy_in_a_later_import_counts_as_known(
+    capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    osu = output("osu_latency.txt")
+    write(tmp_path, {"a/iter-1.out": f"{osu}{JOB.format(nodes=2, hosts='')}"})
+    (run,) = imported(capsys, "a")["runs"]
+    write(tmp_path, {"a/log-1.out": osu, "b/log-1.out": f"{osu}\n\n"})
+    again = imported(capsys, "a", "b")
+    assert {row["file"]: row["run"] for row in again["known"]} == {
+        name: Path(run["run"]).name for name in ("a/iter-1.out", "a/log-1.out")
+    }
+    assert [run["files"] for run in again["runs"]] == [["b/log-1.out"]]

@@ -622,3 +622,25 @@ def test_a_saved_layout_that_is_none_is_left_out(
     about = Path(run["run"]) / "run.json"
     about.write_text(about.read_text().replace("{pages}", "{a b}"))
     assert imported(capsys, "more")["layout"] is None
+
+
+def test_counted_files_and_dated_files_are_two_series() -> None:
+    numbered, dated = [f"r/out_4nodes_{n}.txt" for n in range(1, 6)], ["r/out_4nodes_201803160944.txt"]
+    assert [own.get("numbering") for _, own in told(numbered + dated)] == ["counter"] * 5 + ["date"]
+    assert {own.get("numbering") for _, own in told([*numbered, "r/out_4nodes.txt"])} == {None}
+    assert {own.get("numbering") for _, own in told(["r/out_4nodes.txt", *dated])} == {None}
+
+
+def test_words_in_the_place_of_known_systems_are_systems() -> None:
+    known = [f"r/triad-{system}_gcc-9.3.out" for system in ("a100", "rome", "tx2")]
+    names = [*known, "r/triad-skl_gcc-9.3.out", "r/triad-mi50x_cce-10.out", "r/triad-large-rome_gcc-9.3.out"]
+    assert [system for system, _ in told(names)] == ["a100", "rome", "tx2", "skl", "mi50x", "rome"]
+    others = [f"r/triad-{word}_gcc-9.3.out" for word in ("cold", "warm", "big", "odd")]
+    assert {system for system, _ in told([*known, *others])} == {"a100", "rome", "tx2", ""}
+    assert [system for system, _ in told([known[0], "r/triad-skl_gcc-9.3.out"])] == ["a100", ""]
+
+
+def test_machines_of_a_service_count_in_folders_of_different_depths() -> None:
+    names = [f"{run}/{folder}/{n}/x.out" for run in ("first", "second") for n in (1, 2)
+             for folder in ("data/aws/size-4-c6a.16xlarge", "data/size-4-c6a.16xlarge")]  # fmt: skip
+    assert {system for system, _ in told(names)} == {"c6a.16xlarge"}

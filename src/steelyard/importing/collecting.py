@@ -17,6 +17,7 @@ from steelyard.importing.reading import Reading, find_formats
 from steelyard.importing.sources import Source, read_source
 from steelyard.importing.streams import Content, Equal, Unread
 from steelyard.measure import records
+from steelyard.model import ForeignValue
 from steelyard.model.words import plural
 from steelyard.system import signals
 from steelyard.system.files import is_folder
@@ -92,9 +93,10 @@ def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[Forma
 
 @dataclass(slots=True)
 class Known:
-    """What earlier imports say: the run of each content, and the layouts that users gave."""
+    """What earlier imports say: the run of each content, the runs with files of each folder, and the layouts that users gave."""
 
     runs: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, dict[Path, None]] = field(default_factory=lambda: defaultdict(dict))
     layouts: list[Layout] = field(default_factory=list)
 
     def find_layout(self, names: Sequence[str]) -> Layout | None:
@@ -114,6 +116,8 @@ def find_known(runs: Path) -> Known:
                 continue  # a damaged run: its files are read again
             if imported:
                 known.runs |= dict.fromkeys(imported.files, folder.name)
+                for name in imported.files.values():
+                    known.folders[_name_folder(name)][folder] = None
                 with suppress(UsageError):  # no layout, or the damaged one of another user
                     known.layouts.append(Layout.of(imported.layout))
     return known
@@ -129,13 +133,13 @@ class _Asked:
     answer: Callable[[], Answer] | None
 
 
-def collect(sources: Sequence[Source], formats: Sequence[Format], known: Mapping[str, str], show: Show) -> Collection:
+def collect(sources: Sequence[Source], formats: Sequence[Format], known: Known, show: Show) -> Collection:
     """Reads the sources. Ctrl-C ends it early, and what was read is returned."""
     collection = Collection()
     whole, done, began = sum(source.size for source in sources), 0, time.monotonic()
     try:
         with open_readers(formats, whole) as (ask, ahead):
-            reader = _Reader(known, ask, ahead, collection)
+            reader = _Reader(known.runs, ask, ahead, collection)
             archives = dict[bytes, str]()  # content → the first archive that has it
             for source in sources:
                 for item, position in read_source(source, archives):
@@ -150,6 +154,7 @@ def collect(sources: Sequence[Source], formats: Sequence[Format], known: Mapping
         signals.accept()
         collection.interrupted = True
     _set_copies_aside(collection)
+    _set_known_aside(collection, known)
     return collection
 
 
@@ -160,8 +165,7 @@ def _set_copies_aside(collection: Collection) -> None:
     """
     alike: dict[object, list[ReadFile]] = defaultdict(list)
     for file in collection.files:
-        numbers = ((v.tool, v.benchmark, v.kernel, v.metric, v.statistic, v.value) for v in file.reading.values)
-        alike[file.name.rpartition("/")[0], hash((*numbers,))].append(file)
+        alike[_name_folder(file.name), _hash_numbers(file.reading.values)].append(file)
     copies: dict[str, dict[str, str]] = defaultdict(dict)  # of the file that stays, by digest
     for files in (files for files in alike.values() if len(files) > 1 and _has_long_numbers(files[0])):
         (best, known), *others = sorted(((file, _list_facts(file)) for file in files), key=lambda pair: -len(pair[1]))
@@ -172,6 +176,48 @@ def _set_copies_aside(collection: Collection) -> None:
     aside = {digest for found in copies.values() for digest in found}
     files = [file for file in collection.files if file.digest not in aside]
     collection.files = [replace(file, copies=copies.get(file.digest, {})) for file in files]
+
+
+def _set_known_aside(collection: Collection, known: Known) -> None:
+    """Moves files that repeat all numbers of a file of an earlier import in the same folder to the known files."""
+    earlier: dict[object, tuple[str, Sequence[ForeignValue]]] = {}
+    folders = {_name_folder(file.name) for file in collection.files} & {*known.folders}
+    for path in dict.fromkeys(path for folder in folders for path in known.folders[folder]):
+        by_file: dict[str, list[ForeignValue]] = defaultdict(list)
+        with suppress(SteelyardError):  # a damaged run
+            for value in getattr(records.read(path).imported, "values", ()):
+                by_file[value.file].append(value)
+        earlier |= {(_name_folder(name), _hash_numbers(own)): (path.name, own) for name, own in by_file.items()}
+    left = list[ReadFile]()
+    for file in collection.files:
+        run, others = earlier.get((_name_folder(file.name), _hash_numbers(file.reading.values)), ("", ()))
+        pairs = zip(_sort_numbers(file.reading.values), _sort_numbers(others), strict=False)
+        stated = (
+            (own, other, name) for own, other in pairs for name in own.parameters.keys() & other.parameters.keys()
+        )
+        agrees = all(own.parameters[name] == other.parameters[name] for own, other, name in stated)
+        if run and agrees and _has_long_numbers(file):
+            collection.known[file.name] = run
+        else:
+            left.append(file)
+    collection.files = left
+
+
+def _name_folder(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _list_numbers(value: ForeignValue) -> tuple[object, ...]:
+    return value.tool, value.benchmark, value.kernel, value.metric, value.statistic, value.value
+
+
+def _sort_numbers(values: Sequence[ForeignValue]) -> list[ForeignValue]:
+    return sorted(values, key=_list_numbers)
+
+
+def _hash_numbers(values: Sequence[ForeignValue]) -> int:
+    """Returns the same number for the same values in any order, which differs between runs that wrote the same file."""
+    return hash((*map(_list_numbers, _sort_numbers(values)),))
 
 
 def _has_long_numbers(file: ReadFile) -> bool:

@@ -9,6 +9,7 @@ from steelyard.importing.collecting import ReadFile
 from steelyard.importing.dates import read_date_of_name
 from steelyard.importing.name_facts import (
     CONDITIONS,
+    FEWEST,
     MONTH,
     NEUTRAL,
     SETTING,
@@ -17,6 +18,7 @@ from steelyard.importing.name_facts import (
     Fact,
     are_likely_counts,
     counts_repetitions,
+    list_known_systems,
     read_facts,
 )
 from steelyard.measure.machine.hostlist import short_name
@@ -173,6 +175,39 @@ def align_results(places: Sequence[Place]) -> list[Place]:
 # --------------------------------------------------------------------------- systems
 
 
+def mark_systems(places: Sequence[Place]) -> list[Place]:
+    """Returns the places in which a word is a system if names are built alike with well-known systems in its place.
+
+    So "skl" is one in "x-skl_gcc-9.3" beside "x-rome_gcc-9.3", "x-a100_gcc-9.3" and "x-tx2_gcc-9.3".
+    """
+    named = [bool(_join_known(fact for level in place.levels for fact in level)) for place in places]
+    tokens = [[word.lower() for word in re.findall(r"[^\W_]+", place.names[-1])] for place in places]
+    known, others = defaultdict[tuple[str, ...], set[str]](set), defaultdict[tuple[str, ...], set[str]](set)
+    for words in tokens:
+        for at, word in enumerate(words):
+            (known if word in list_known_systems() else others)[(*words[:at],)].add(word)
+
+    def find(words: Sequence[str]) -> str:
+        for at in reversed(range(len(words))):
+            before, word = (*words[:at],), words[at]
+            if len(known[before]) >= max(FEWEST, len(others[before])) and not known[(*words[: at + 1],)]:
+                return word if _may_be_system(word) else ""
+        return ""
+
+    return [
+        place
+        if has_system or not (system := find(words))
+        else replace(place, levels=[*place.levels[:-1], read_facts(place.names[-1], frozenset({system}))])
+        for place, has_system, words in zip(places, named, tokens, strict=True)
+    ]
+
+
+def _may_be_system(word: str) -> bool:
+    """Returns whether a word begins with a letter and has no other meaning."""
+    plain = not {word, word.rstrip("0123456789")} & {*CONDITIONS, *SIZED} and word.removesuffix("s") not in _GENERAL
+    return plain and word[0].isalpha() and len(word) > 1 and {fact.meaning for fact in read_facts(word)} <= {*UNTYPED}
+
+
 def find_system_level(places: Sequence[Place]) -> int | None:
     """Returns the index of the folder that names the system; None if no folder does.
 
@@ -307,6 +342,18 @@ def _count_crossings(places: Sequence[Place], at: int) -> float:
         if label := _label(place, at):
             below[label].update(place.cases)
     return sum(map(len, below.values())) / len(below)
+
+
+def name_systems(places: Sequence[Place], level: int | None) -> list[str]:
+    """Returns the system of each place; "" without any.
+
+    Where folders have different depths, one folder level may name a service and, elsewhere, its machines: the machines count.
+    """
+    named = [name_system(place, level) for place in places]
+    if level is None or len({len(place.names) for place in places}) == 1:
+        return named
+    names, inner = {*named}, [[_join_known(row) for row in place.levels[level + 1 : -1]] for place in places]
+    return [next((name for name in reversed(own) if name and name in names), named[at]) for at, own in enumerate(inner)]
 
 
 def name_system(place: Place, level: int | None) -> str:

@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from steelyard.importing.collecting import ReadFile
 from steelyard.importing.counted_names import differ_throughout, find_campaigns
@@ -23,7 +24,8 @@ from steelyard.importing.file_places import (
     drop_unlikely_counts,
     find_system_level,
     list_further_facts,
-    name_system,
+    mark_systems,
+    name_systems,
 )
 from steelyard.importing.launches import list_settings, read_launch, shorten
 from steelyard.importing.layout import Layout
@@ -84,9 +86,9 @@ def identify(
 
 
 def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Identity], list[Part]]:
-    places = align_results(drop_unlikely_counts([describe(file, hosts) for file in files]))
+    places = align_results(drop_unlikely_counts(mark_systems([describe(file, hosts) for file in files])))
     level = find_system_level(places)
-    named = [name_system(place, level) for place in places]
+    named = name_systems(places, level)
     identities = [
         Identity(system=name or place.file.reading.system, host=place.host, date=place.date)
         for name, place in zip(named, places, strict=True)
@@ -106,7 +108,7 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
                 own = [places[at] for at in alike]
                 named_here = [identities[at].system for at in alike]
                 facts = [list_further_facts(place, level, name) for place, name in zip(own, named_here, strict=True)]
-                stating += _tell_apart(own, _add_endings(own, facts), kind, alike)
+                stating += _tell_apart(own, _add_endings(own, _add_numbering(own, facts)), kind, alike)
     chosen = choose_parts(stating)
     lacking: set[tuple[int | None, str]] = set()
     for one in sorted(chosen, key=lambda one: len(files) if one.part.folder is None else one.part.folder):
@@ -149,6 +151,25 @@ def _add_endings(
     return [
         [*levels[:-1], [*levels[-1], Fact("ending", place.ending)]] for place, levels in zip(places, facts, strict=True)
     ]
+
+
+def _add_numbering(
+    places: Sequence[Place], facts: Sequence[Sequence[Sequence[Fact]]]
+) -> Sequence[Sequence[Sequence[Fact]]]:
+    """Returns the facts with what counts the files: x_1 to x_9 are one series, and x_20240531, which has a date only, another."""
+    series: dict[object, dict[str, dict[str, list[int]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for at, (place, levels) in enumerate(zip(places, facts, strict=True)):
+        counts = [fact for fact in levels[-1] if fact.meaning in ("date", "job", "number")]
+        if len(counts) == 1 and counts[0].meaning != "job":
+            rest = (fact for fact in levels[-1] if fact != counts[0])
+            series[*place.names[:-1], *rest][counts[0].meaning][str(counts[0].value)].append(at)
+    added = [*facts]
+    for numbered, dated in ((found["number"], found["date"]) for found in series.values() if len(found) > 1):
+        if counts_repetitions([*numbered]) and not are_jobs([*numbered]):
+            for name, files in (("counter", numbered), ("date", dated)):
+                for at in chain(*files.values()):
+                    added[at] = [*facts[at][:-1], [*facts[at][-1], Fact("numbering", name)]]
+    return added
 
 
 def _add(parameters: dict[str, Scalar], part: Part, value: Scalar) -> None:

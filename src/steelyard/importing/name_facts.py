@@ -140,12 +140,16 @@ def list_known_systems() -> frozenset[str]:
 
 
 @lru_cache(maxsize=10_000)
-def read_facts(name: str) -> Sequence[Fact]:
-    """Returns the facts in the order of the name. "scale16_gcc-9.1" → scale, 16, the compiler gcc-9.1."""
+def read_facts(name: str, systems: frozenset[str] = frozenset()) -> Sequence[Fact]:
+    """Returns the facts in the order of the name. "scale16_gcc-9.1" → scale, 16, the compiler gcc-9.1.
+
+    `systems` are words, in small letters, that name systems besides the well-known ones.
+    """
     name = name[:LONGEST]
     facts, done = list[Fact](), 0
     for word in re.finditer(rf"{_INSTANCE}|[^\W_]+", name, re.IGNORECASE):
-        if (word["instance"] or word[0].lower() in list_known_systems()) and word.start() >= done:
+        is_known = word[0].lower() in list_known_systems() or word[0].lower() in systems
+        if (word["instance"] or is_known) and word.start() >= done:
             facts += _read_plain(name[done : word.start()])
             facts.append(Fact("system", word[0]))
             done = word.end()

@@ -125,7 +125,7 @@ def command(
     sharing, inputs = shared_runs.split_shared(inputs)
     known = collecting.find_known(runs)
     with Line(quiet) as line:
-        collection = collecting.collect(inputs, chosen, known.runs, line.show)
+        collection = collecting.collect(inputs, chosen, known, line.show)
     collection.unread += skipped
     shared_runs.take_shared(sharing, runs, not dry_run, collection)
     names_of_files = [file.name for file in collection.files]
