@@ -135,7 +135,7 @@ def test_a_question_in_sql_is_answered(finished: Path, answered: Answered) -> No
 
 def test_show_list_and_report_find_the_run(finished: Path, tmp_path: Path, answered: Answered) -> None:
     shown = steelyard("show", cwd=finished)
-    assert "Triad bandwidth" in shown.stdout
+    assert "Triad (memory)" in shown.stdout
     assert f"The report: {all_runs(finished / 'runs')[0].relative_to(finished)}/report.html" in shown.stdout
     assert len(shown.stdout.splitlines()) <= 50
     assert max(map(len, shown.stdout.splitlines())) <= 80, "a pipe has 80 columns, whatever COLUMNS says"

@@ -91,7 +91,7 @@ def test_the_screen_says_that_a_main_figure_is_above_its_limit() -> None:
     for rate, said in ((25e9, True), (17e9, False)):
         console = Console(file=io.StringIO(), width=80)
         screen.show(evaluation([triad(rate, threads=4)], machine(limits=MEMORY_LIMIT)), console, None)
-        assert ("ABOVE ITS LIMIT" in console.file.getvalue()) is said  # type: ignore[attr-defined]
+        assert ("▲ ABOVE" in console.file.getvalue()) is said  # type: ignore[attr-defined]
 
 
 def side(name: str, rate: float) -> Side:

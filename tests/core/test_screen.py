@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
@@ -21,19 +22,33 @@ from golden_runs import copied
 from steelyard.compare import published_figures
 from steelyard.compare.runs import compare
 from steelyard.judge import evaluation as evaluating
-from steelyard.judge.findings.remedies import advise, split_command
 from steelyard.measure.published.system_library import system_names
 from steelyard.model import Evaluation, Finding, Tool
-from steelyard.show.report import lines, scaling_rows, screen, side_by_side, summarised_run, summary, values
+from steelyard.show.report import (
+    details,
+    lines,
+    scaling_rows,
+    screen,
+    side_by_side,
+    summarised_run,
+    summary,
+    terminal,
+    values,
+)
 from steelyard.statistics.results.sweeps import sweeps
 from steelyard.statistics.validity import trust
 
-PLACES = ("The report: ", "All findings and tables: ", "To compare: ", "Narrower ranges: ")
+PLACES = ("The report: ", "All figures, ", "To compare: ", "Narrower ranges: ")
 REPORT = Path("runs/20261120-101500/report.html")
 
 
 def text(found: Sequence[Text]) -> str:
     return "\n".join(line.plain.rstrip() for line in found) + "\n"
+
+
+def everything(of: Evaluation) -> str:
+    """The figures and verdicts of --all in one line."""
+    return " ".join(text(details.list_details(summarised_run.summarised(of), 80)).split())
 
 
 def fits(found: Sequence[Text], width: int = 80) -> None:
@@ -58,9 +73,9 @@ def test_the_screen_is_as_it_was(name: str) -> None:
 def test_the_screen_names_what_a_budget_left_out() -> None:
     of = report_fixture.evaluation()
     plan = replace(of.run.plan, left_out={"network.rate": 30, "memory.stream": 12})
-    found = screen.screen(replace(of, run=replace(of.run, plan=plan, budget=75.0, finished=True)), 80, REPORT)
-    fits(found)
-    shown = " ".join(text(found).split())
+    of = replace(of, run=replace(of.run, plan=plan, budget=75.0, finished=True))
+    assert "There was time for 140 of 182 cases." in text(screen.screen(of, 80, REPORT))
+    shown = everything(of)
     assert "The budget of 1 min 15 s is enough for" in shown
     assert "It leaves out all cases of network.rate and 12 of" in shown
 
@@ -72,7 +87,8 @@ def test_the_number_of_planned_cases_is_the_same_before_and_after_the_end_of_a_r
     texts = {}
     for finished in (True, False):
         run = replace(of.run, plan=plan, finished=finished)
-        texts[finished] = " ".join(text(screen.screen(replace(of, run=run), 80, REPORT)).split())
+        texts[finished] = everything(replace(of, run=run))
+        assert "1 of 7 cases" in text(screen.screen(replace(of, run=run), 80, REPORT))
     assert "The budget of 5.0 s is enough for 1 of 7 cases." in texts[True]
     assert "The run is not finished: 1 of 7 cases are measured." in texts[False]
     assert "budget" not in texts[False]
@@ -92,8 +108,8 @@ def test_figures_verdict_findings_and_the_reports_place_come_in_that_order() -> 
     order = [
         "Main figures",
         "51.9 GB/s",
-        "134 CLEAN",
-        "What matters most",
+        "134 of 140 values CLEAN",
+        "What is wrong",
         "1 ✕ Scale with 4",
         "steelyard show --all",
         f"The report: {REPORT}",
@@ -104,10 +120,12 @@ def test_figures_verdict_findings_and_the_reports_place_come_in_that_order() -> 
 def test_each_verdict_is_counted_and_those_that_cannot_be_relied_on_have_their_reasons() -> None:
     full = report_fixture.evaluation()
     shown = text(screen.screen(full, 80, REPORT))
-    assert "140 cases:   ● 134 CLEAN  ◐ 3 UNSETTLED  ▲ 2 DISTURBED  ✕ 1 INVALID\n" in shown
-    assert "Reasons for UNSETTLED: interval (3)." in " ".join(shown.split())
+    assert "● 134 of 140 values CLEAN, ◐ 3 not settled, ▲ 2 disturbed, ✕ 1 failed\n" in shown
+    assert "140 cases: ● 134 CLEAN ◐ 3 UNSETTLED ▲ 2 DISTURBED ✕ 1 INVALID" in everything(full)
+    assert "Reasons for UNSETTLED: interval (3)." in everything(full)
     marked = tuple(replace(r, verdict=report_fixture.UNSETTLED) for r in full.results)
-    assert "  ◐ UNSETTLED (interval)  4 threads" in text(screen.screen(replace(full, results=marked), 80, REPORT))
+    assert "◐ UNSETTLED (interval) 4 threads" in everything(replace(full, results=marked))
+    assert "Triad (memory)     ◐ 51.9 GB/s" in text(screen.screen(replace(full, results=marked), 80, REPORT))
 
 
 def test_the_screen_has_the_value_of_each_figure_that_all_else_has() -> None:
@@ -118,9 +136,9 @@ def test_the_screen_has_the_value_of_each_figure_that_all_else_has() -> None:
         replace(r, verdict=report_fixture.UNSETTLED, metrics={n: replace(v, **spread) for n, v in r.metrics.items()})
         if r.kernel == "triad" else r for r in full.results)  # fmt: skip
     of = replace(full, results=changed)
-    shown = text(screen.screen(of, 80, None))
-    assert "Triad bandwidth                    (61.0 GB/s)    51.9 GB/s" in shown
-    assert "41.0" not in shown
+    assert "Triad (memory)     ◐ 51.9 GB/s   13.0" in text(screen.screen(of, 80, None))
+    assert "Triad bandwidth (61.0 GB/s) 51.9 GB/s" in everything(of)
+    assert "41.0" not in everything(of)
     assert (
         next(f for f in summarised_run.summarised(of).figures if f.name == "triad").shown.marked
         == "51.9 GB/s UNSETTLED"
@@ -136,7 +154,7 @@ def test_thousands_of_each_verdict_fit_the_screen() -> None:
         results = tuple(result for result in one.values() for _ in range(many))
         found = screen.screen(replace(full, results=results, benchmarks={}), 80, REPORT)
         fits(found)
-        assert f"◐ {many} UNSETTLED" in text(found)
+        assert f"◐ {many} not settled" in text(found)
 
 
 def test_an_unfinished_run_without_results_says_so() -> None:
@@ -150,9 +168,9 @@ def test_of_a_kind_of_finding_one_is_shown_and_the_others_are_counted() -> None:
     found += [Finding(f"rule{n}", "notice", f"Rule {n} spoke.", (), "", "", effect=1.5) for n in range(6)]
     full = replace(report_fixture.evaluation(), benchmarks={})  # without tables, which need room
     shown = text(screen.screen(replace(full, findings=tuple(found)), 80, None))
-    assert "1 ! Number 3 is poor. [and 3 more of this kind]\n    → Do so.\n" in shown
-    assert shown.count("spoke") == 4
-    assert "  and 2 more findings\n" in shown
+    assert "1 ! Number 3 is poor. [and 3 more]\n    → Do so.\n" in shown
+    assert shown.count("spoke") == 1
+    assert "All figures, 10 findings: " in shown
 
 
 def test_a_run_of_one_benchmark_without_a_main_figure_shows_one_of_its_own() -> None:
@@ -212,128 +230,60 @@ def crowded() -> Evaluation:
 FULL = crowded()
 
 
-@given(WORDS, st.integers(10, 120), st.integers(1, 4), st.sampled_from(["", " [and 3 more]"]))
-def test_shortened_text_fits_its_lines(words: str, width: int, most: int, ending: str) -> None:
-    for found in (lines.brief(words, width, most), lines.cut(words, width, most)):
+@given(WORDS, WORDS, st.integers(10, 120), st.integers(1, 4))
+def test_shortened_text_fits_its_lines(words: str, others: str, width: int, most: int) -> None:
+    for found in (lines.fit([words, others], width, most), lines.cut(words, width, most)):
         assert len(found) <= most
         assert all(cell_len(line) <= width for line in found)
-    assert all(cell_len(line) <= width for line in lines.shorten_advice(width, words))
-    if width > 40:
-        assert len(lines.brief(words, width, 2, ending)) <= 2
 
 
-def test_text_is_shortened_where_its_sense_ends() -> None:
-    long = (
-        "Where buffers are used again, messages of 2 KiB to 512 KiB look up to 3.6 times as fast as they are (pingpong, same "
-        "cache): an application can count on 3.13 GB/s. It was so before."
+def test_the_longest_text_that_fits_is_shown_whole() -> None:
+    texts = ["memory.stream triad (2 threads): b is slower.", "memory.stream: b is slower.", "b is slower."]
+    assert [lines.fit(texts, width, 1) for width in (60, 30, 12)] == [[text] for text in texts]
+    assert lines.fit(texts, 8, 1) == ["b is …"]
+
+
+def test_a_full_run_takes_at_most_130_words_on_its_first_screen() -> None:
+    """A word has two letters in a row at least: numbers and signs are read as one with their row."""
+    full = crowded()
+    spoken = Finding(
+        "memory", "notice", "A long story of 3 lines. " * 9, (), "", "Do so. " * 9, brief="Too slow: 3 %.", action="go"
     )
-    whole = " ".join(lines.brief(long, 76, 4))
-    assert whole == long
-    clause = "Where buffers are used again, messages of 2 KiB to 512 KiB look up to 3.6 times as fast as they are"
-    assert " ".join(lines.brief(long, 76, 2)) == f"{clause}: an application can count on 3.13 GB/s."
-    assert " ".join(lines.brief(long, 60, 2)) == f"{clause}."
-    assert lines.brief("word " * 40, 20, 1) == ["word word word …"]
-    source = "Core Ultra 7 265K: Published in: https://example.org/a/long/name/of/a/repository/of/reviews, commit 1, file two."
-    assert lines.brief(source, 60, 2)[-1].endswith(" …"), "its title alone says nothing, nor does 'Published in.'"
-    advice = "Leave them idle (doctor names them); else take whole cores."
-    assert lines.shorten_advice(20, advice) == ["Leave them idle."]
+    of = replace(full, findings=(spoken, replace(spoken, rule="other"), replace(spoken, rule="third")))
+    shown = text(screen.screen(of, 80, REPORT))
+    assert len(re.findall(r"\S*[A-Za-z]{2,}\S*", shown)) <= 130
+    assert shown.count("Too slow: 3 %.\n    → go\n") == 2
+    assert "All figures, 3 findings: steelyard show --all" in shown
 
 
-def test_a_shortened_finding_keeps_its_caution() -> None:
-    long = (
-        "The best corner of APEX-MAP (L) is 19 times as fast if the loop adds into 32 variables instead of one (0.18 cycles "
-        "instead of 3.5 cycles for an access). (Disturbed: take this with care.)"
-    )
-    kept = " ".join(lines.brief(long, 76, 2))
-    assert kept.endswith("instead of one. (Disturbed: take this with care.)")
-    assert " ".join(lines.brief(long, 76, 9)) == long
+def test_the_screen_says_for_which_figures_a_run_can_be_used() -> None:
+    one = summarised_run.summarised(report_fixture.evaluation())
+    one = replace(one, figures=one.figures[:2])
+    for halves, said in (
+        ((0.05, 0.2), "Usable: each figure is sure to ± 25 % or better."),
+        ((0.05, 0.9), "Usable, but not for Memory latency (doubtful, or not within ± 25 %)."),
+        ((0.40, 0.9), "Not usable: each figure is doubtful, or not within ± 25 %."),
+    ):
+        figures = [
+            replace(f, value=replace(f.value, now=(f.value.value / (1 + half), f.value.value * (1 + half))))
+            for f, half in zip(one.figures, halves, strict=True) if f.value
+        ]  # fmt: skip
+        shown = " ".join(text(screen.screen(replace(one, figures=tuple(figures)), 80, None)).split())
+        assert said in shown
+        assert f"± {round(100 * halves[1])} %" in shown
 
 
-def test_a_title_before_a_colon_is_no_claim() -> None:
-    long = (
-        "Message rate: more pairs of ranks hide only a part of the latency of messages within this machine for messages of "
-        "1 MiB, where 8 pairs reach 3.83 times the rate of one pair (48 % of the ideal)."
-    )
-    kept = " ".join(lines.brief(long, 76, 2, " [and 1 more of this kind]"))
-    assert kept == (
-        "More pairs of ranks hide only a part of the latency of messages within this machine for messages of 1 MiB. "
-        "[and 1 more of this kind]"
-    )
+def test_what_is_normal_has_the_unit_of_the_machine_and_not_of_a_core() -> None:
+    of = report_fixture.evaluation()
+    line = next(line.plain for line in screen.screen(of, 80, None) if line.plain.startswith("Triad"))
+    assert line.split()[2:9] == ["51.9", "GB/s", "13.0", "normal", "30.7", "–", "68.3"]
 
 
-@pytest.mark.parametrize(
-    ("whole", "kept"),
-    [
-        ("Xeon 8480+ @ 2.00 GHz: the clock falls from 3.8 GHz to 2.6 GHz.", "The clock falls from 3.8 GHz to 2.6 GHz."),
-        (
-            "The run (quick; host: n1) lasted 3 min 20 s: 922 of 1,577 records were measured",
-            "The run lasted 3 min 20 s: 922",
-        ),
-        (
-            "Threads: 16. SMT takes 12 %: two threads of a core use the same ports for loads",
-            "Threads: 16. SMT takes 12 %",
-        ),
-    ],
-)
-def test_a_claim_is_no_title_and_no_part_of_one(whole: str, kept: str) -> None:
-    assert " ".join(lines.brief(whole, 60, 1)).startswith(kept)
-
-
-def test_an_advice_keeps_its_whole_command() -> None:
-    advice = advise(
-        "Find the number of pairs from which the rate no longer grows: ", "run --preset standard --only network.rate"
-    )
-    assert lines.shorten_advice(74, *split_command(advice)) == [
-        "Find the number of pairs from which the rate no longer grows:",
-        "steelyard run --preset standard --only network.rate",
-    ]
-
-
-TITLES = (
-    "",
-    "Message rate: ",
-    "Node 3 of 8: ",
-    "Of 17 kernels that lie in memory: ",
-    "In 3 of 4 cases, ",
-    "Compared, e.g. MPI: ",
-)
-SUBJECTS = (
-    "The ranks",
-    "All 8 ranks of openmpi-4.1.4",
-    "Messages (shared memory, vs. TCP)",
-    "Triad, which needs 2 nodes,",
-)
-ENDS = (
-    "",
-    ", where the limit is 9.81 GB/s",
-    ": 3.6 times as much",
-    " – the ideal is 4",
-    "; others have 12 %",
-    ". The cause is unknown",
-)
-
-
-@given(
-    st.sampled_from(TITLES),
-    st.sampled_from(SUBJECTS),
-    st.lists(st.sampled_from(ENDS), max_size=4),
-    st.integers(60, 120),
-)
-def test_a_shortened_claim_keeps_its_verb_and_a_number(title: str, subject: str, ends: list[str], width: int) -> None:
-    claim = f"{title}{subject} reach 2.51 GB/s{''.join(ends)}."
-    kept = " ".join(lines.brief(claim, width, 2, " [and 1 more of this kind]"))
-    assert "reach" in kept
-    assert "2.51 GB/s" in kept
-
-
-@given(st.sampled_from(TITLES), st.lists(st.sampled_from(ENDS), max_size=4), st.integers(60, 120))
-def test_a_shortened_advice_has_a_whole_command_or_none(title: str, ends: list[str], width: int) -> None:
-    text = f"{title}Use more time{''.join(ends)}. Then measure again: "
-    advice = replace(advise(text, "run --preset full --set elements=1,2"), seconds=182.0)
-    command = "steelyard run --preset full --set elements=1,2 (takes about 3 min 2 s)"
-    kept = " ".join(lines.shorten_advice(width, *split_command(advice)))
-    assert kept.endswith(command) or "steelyard" not in kept
-    assert not kept.endswith(("again.", "again:"))
+def test_all_has_what_the_first_screen_leaves_out() -> None:
+    out = StringIO()
+    terminal.show(report_fixture.evaluation(), Console(file=out, width=80))
+    for said in ("Reasons for UNSETTLED: interval (3).", "Best locality (L)", "76 % of its limit, normal from 45 %"):
+        assert said in " ".join(out.getvalue().split())
 
 
 @pytest.mark.parametrize("several", [True, False])
@@ -345,7 +295,7 @@ def test_a_range_on_the_screen_is_never_cut(several: bool) -> None:
     )  # fmt: skip
     one = summarised_run.summarised(report_fixture.evaluation()).figures[0]
     figure = replace(one, title="Arithmetic peak", shown=shown)
-    assert shown.range in text(screen.main_figures([figure], 80))
+    assert shown.range in text(details.main_figures([figure], 80))
 
 
 # --------------------------------------------------------------------------- comparisons

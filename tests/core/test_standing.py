@@ -17,7 +17,7 @@ from steelyard.measure.published.system import System
 from steelyard.measure.published.system_library import list_shipped
 from steelyard.model import Limit, Value
 from steelyard.model.machine import Device
-from steelyard.show.report import screen, summarised_run, summary
+from steelyard.show.report import details, summarised_run, summary
 
 QUANTITIES = {
     "triad": ("triad", "B/s", "higher"),
@@ -363,7 +363,7 @@ def test_nothing_is_said_without_a_limit_and_without_published_values() -> None:
 
 
 def test_the_screen_answers_for_each_main_figure_that_has_others() -> None:
-    lines = [line.plain for line in screen.screen(report_fixture.evaluation(), 80, None)]
+    lines = [line.plain for line in details.list_details(summarised_run.summarised(report_fixture.evaluation()), 80)]
     found = [line.strip() for line in lines if "limit" in line or "normal" in line]
     starts = (
         "normal  76 % of its limit, normal from 45 %",

@@ -15,10 +15,9 @@ from golden_runs import copied
 from steelyard.judge import findings
 from steelyard.judge.evaluation import evaluate
 from steelyard.judge.findings import disturbances, doctor, durations
-from steelyard.judge.findings.remedies import advise, describe, split_command
+from steelyard.judge.findings.remedies import advise, describe, write_command
 from steelyard.measure.plan import estimate
-from steelyard.model import Core, Evaluation, Finding, Machine, Setting
-from steelyard.show.report.lines import shorten_advice
+from steelyard.model import Core, Evaluation, Finding, Machine, Remedy, Setting
 
 # Two statements that cannot both be right about one run.
 OPPOSED = (
@@ -134,7 +133,9 @@ def unfit(members: Iterable[Finding], here: Machine) -> Iterable[tuple[str, str]
 def untimed(members: Iterable[Finding]) -> Iterable[tuple[str, str]]:
     """The runs that a remedy advises without their time: in its text, or as a command without seconds."""
     for finding in members:
-        text, command = split_command(finding.remedy)
+        text, command = finding.remedy, ""
+        if isinstance(text, Remedy):
+            text, command = f"{text.text}{text.then}", write_command(text)
         if re.search(r"steelyard (?:run|scale)\b(?! on each)", text) or (command and "(takes about" not in command):
             yield finding.rule, describe(finding.remedy)
 
@@ -216,7 +217,8 @@ def test_open_questions_are_one_line() -> None:
     assert findings.describe_undecided([]) == ""
 
 
-def test_a_shortened_advice_keeps_the_time_of_its_run() -> None:
+def test_an_advice_states_the_time_of_its_run() -> None:
     again = advise("Measure again (on a quiet machine): ", "run --only memory.stream", then=". Then compare both runs.")
-    shown = shorten_advice(76, *split_command(replace(again, seconds=20.0)))
-    assert shown == ["Measure again: steelyard run --only memory.stream (takes about 20 s)."]
+    assert describe(replace(again, seconds=20.0)) == (
+        "Measure again (on a quiet machine): steelyard run --only memory.stream (takes about 20 s). Then compare both runs."
+    )

@@ -39,6 +39,8 @@ class Finding:
     `effect`: how many times better the value could be or should be, at least 1; None if it is unknown. `reach`: what the finding
     concerns. "figures": the figures of this run, those of `benchmark` if one is named; "machine": all programs on this machine;
     "program": programs of one kind.
+
+    `brief` has what is wrong and how much, and `action` what to do, in at most 15 words each, for the first screen.
     """
 
     rule: str
@@ -51,6 +53,8 @@ class Finding:
     effect: float | None = None
     reach: Reach = "machine"
     about: About = "machine"
+    brief: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,13 @@ def split_span(
     return (first[0], first[1]), (last[0], last[1])
 
 
+def within(value: float, unit: str, near: float) -> str:
+    """Returns the number of `value` with the prefix of the value `near`, without the unit: 1.2e10 near 3e11 B/s → '12.0'."""
+    of = quantity(near, unit).partition(" ")[2]
+    factor = next((f for f, prefix in _PREFIXES if of == f"{prefix}{unit.removeprefix('1')}"), 1.0)
+    return significant(value / factor)
+
+
 def nominal(value: float, unit: str, digits: int = 3) -> str:
     """Returns a quantity without zeros behind the decimal point: 0.2, 's' → '200 ms'; 1.5e9, 'bit/s' → '1.5 Gbit/s'."""
     number, _, rest = quantity(value, unit, digits).partition(" ")

@@ -120,6 +120,13 @@ def select_foremost(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     return tuple(kind for kind in ordered if kind.finding.about == "machine" or kind is measurement)[:MOST]
 
 
+def select_wrong(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+    """Returns the kinds of what is wrong, the most important first. Those of single programs come last, if they are brief."""
+    kinds = [kind for kind in group_by_rule(findings) if kind.finding.level in ("serious", "notice")]
+    usual = [k for k in kinds if k.finding.reach != "program" or k.finding.level == "serious"]
+    return tuple(usual + [kind for kind in kinds if kind not in usual and kind.finding.brief])
+
+
 def select_decided(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Returns the findings that answer their question."""
     return tuple(finding for finding in findings if finding.level != "undecided")

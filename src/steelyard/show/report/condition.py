@@ -18,6 +18,16 @@ WORTH_NAMING = 0.1  # share of the launches with other load from which it is nam
 FOREIGN = "Other tools measured these values, so Steelyard cannot judge them. Each value has the statistic of its tool."
 _NAMES = {"issued": "its cores", "stream": "its memory", "exchange": "messages between ranks"}
 
+_BRIEF = {
+    Cause.PROCESSES: "Other programs of this machine slowed it",
+    Cause.STEAL: "The hypervisor gave the processors to others",
+    Cause.OTHER_GUEST: "Another user of this host slowed the cores",
+    Cause.CLOCK: "The clock of the cores was low",
+    Cause.CORES: "The cores were slow",
+    Cause.MEMORY: "The memory was slow",
+    Cause.MESSAGES: "Messages were slow",
+}
+
 
 def describe(condition: Condition, verdicts: Mapping[Level, int]) -> tuple[str, ...]:
     """Returns one or two sentences on the condition of the machine during the run; () if nothing is known of it.
@@ -46,6 +56,17 @@ def describe(condition: Condition, verdicts: Mapping[Level, int]) -> tuple[str, 
     parts = "; ".join(_part(name, one, first=not i) for i, (name, one) in enumerate(had.items()))
     why = explain(condition.proofs) or "The machine was slower than at best."
     return tuple(filter(None, (f"{why} Full speed: {parts}.", load)))
+
+
+def describe_briefly(condition: Condition) -> str:
+    """Returns what slowed the machine, and how often, in few words; "" if nothing did."""
+    full = min((one.full for one in condition.had.values()), default=1.0)
+    cause = _BRIEF.get(find_cause(condition.proofs), "The machine was slower than at its best")
+    if condition.shared:
+        return f"{cause} in {percent(1 - full)} of the measurements."
+    if condition.load >= WORTH_NAMING:
+        return f"Other programs used the processors in {percent(condition.load)} of the measurements."
+    return ""
 
 
 def none_is_valid(verdicts: Mapping[Level, int]) -> bool:

@@ -11,7 +11,7 @@ from steelyard.model.units import percent, significant
 from steelyard.model.words import plural
 from steelyard.show.report import ratios
 from steelyard.show.report.json_output import print_json
-from steelyard.show.report.lines import brief, column, console, cut, fold, pad
+from steelyard.show.report.lines import column, console, cut, fold, pad
 from steelyard.show.report.screen import printed
 from steelyard.show.report.verdict_marks import SIGNS
 from steelyard.statistics.models.scaling_models import REACH, Estimate
@@ -147,7 +147,7 @@ def screen(compared: EqualTimes, width: int, whole: bool = False) -> list[Text]:
     lines += _count_more_rows(len(rows) - len(shown))
     lines += _ranks(compared, width, whole)
     for note in compared.notes if whole else compared.notes[:MOST_NOTES]:
-        lines += [Text(line, style="dim") for line in brief(note, width, 3)]
+        lines += [Text(line, style="dim") for line in cut(note, width, 3)]
     return lines
 
 

@@ -10,10 +10,9 @@ from steelyard.model.units import quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report import drawing
 from steelyard.show.report.call_styles import STYLE, name_call
-from steelyard.show.report.lines import column, cut, pad
+from steelyard.show.report.lines import column, cut, heading, pad
 from steelyard.show.report.names import slug
 from steelyard.show.report.ratios import with_interval, write_ratio
-from steelyard.show.report.screen import heading
 from steelyard.show.report.shown_sides import choose_sides
 from steelyard.show.report.side_traces import MOST_DRAWN, MOST_SHOWN
 from steelyard.show.report.whole_table import title_case

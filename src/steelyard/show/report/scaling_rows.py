@@ -276,7 +276,7 @@ def brief(sweeps: Sequence[Sweep], width: int) -> list[Text]:
             Text(f"  {line}") for line in lines.cut(f"Efficiency by {WORDS[sweep.over][1]}: {shares}", width - 2, 1)
         ]
         for sentence in (*excess(sweep), stop_here(sweep)):
-            texts += [Text(f"  {line}") for line in lines.brief(sentence, width - 2, 2)]
+            texts += [Text(f"  {line}") for line in lines.cut(sentence, width - 2, 3)]
     if len(sweeps) > MOST_SWEEPS:
         texts.append(Text(f"{len(sweeps) - MOST_SWEEPS} more sweeps are in the report.", style="dim"))
     return texts

@@ -1,39 +1,41 @@
-"""A run on one screen of 80 columns and 50 lines: the main figures, how certain they are, and what matters most."""
+"""A run on its first screen, in about a hundred words: what it is, how fast, whether that is good, what is wrong, what to do."""
 
+import math
 import shlex
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from steelyard.compare.standing import Standing
 from steelyard.judge import findings
-from steelyard.judge.findings.remedies import split_command
-from steelyard.model import Evaluation, Finding, Level
-from steelyard.model.left_out import left_out
-from steelyard.model.mpi_settings import NONE
-from steelyard.model.scope import words
-from steelyard.model.words import plural
-from steelyard.show.report import condition, screen_tables, values
-from steelyard.show.report.lines import COLUMNS, brief, cut, fold, listed, one_line, pad, shorten_advice
-from steelyard.show.report.summary import Figure, RunEnergy, Summary, find_standings
-from steelyard.show.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
+from steelyard.judge.findings.remedies import write_command
+from steelyard.model import Evaluation, Finding, Machine, Remedy, units
+from steelyard.model.cores import usable_cores
+from steelyard.model.record import Span
+from steelyard.model.words import joined, plural
+from steelyard.show.report import condition, details, screen_tables, values
+from steelyard.show.report.lines import cut, fit, fold, heading, one_line, pad
+from steelyard.show.report.summary import Figure, Summary, find_standings
+from steelyard.show.report.verdict_marks import COLOURS, SIGNS
 from steelyard.statistics.validity.trust import ORDER, caution, doubtful, is_marked
 
 MARKS = {"serious": ("✕", "red"), "notice": ("!", "yellow"), "good": ("●", "green")}
-QUALITY = {"poor": "yellow", "normal": "", "good": "green"}
 MOST_LINES = 50
-LENGTHS = ((findings.MOST, True), (4, True), (3, True), (3, False))  # findings, and whether with their advice
-BESIDE_TABLES = ((findings.MOST, True), (3, True))
 MOST_MEASURED = 2  # benchmarks that a command names; for more, it measures all
-MAIN = "Main figures"
-VALUE, INTERVAL, TITLE = 13, 23, 20  # columns, and the least room for a title
-GOOD, UNSURE = "  is that good?", " (?: unsure)"
-BEST, TYPICAL, LATER, SEEN = "at its best", "typical", "at another hour", "(best seen)"  # headings
-TOGETHER = 5  # reasons that are reported beside the verdict
+MOST_FIGURES, MOST_WRONG, MOST_TABLED = 6, 2, 2  # the last: benchmarks with tables beside the figures
+TITLES = {  # in plainer words than those of the benchmarks, and short ones
+    "triad": "Triad (memory)", "G": "Random access", "L": "Access in order", "message": "Short message",
+    "messages": "Long messages", "device_triad": "Device (Triad)", "device_flops": "Device, FP64",
+    "device_matrix": "Device, FP16",
+}  # fmt: skip
+DROPPED = ("L", "G", "device_launch", "device_latency", "device_from_device", "messages")  # first, of too many figures
+PER_CORE = ("triad", "peak", "application.hpl")  # figures of which a machine of more cores has more
+SURE = 0.25  # half of the range of another run, up to which a figure can be used
+WANTED = 0.05  # what everybody wants it to be
+PRESETS = {"quick": "standard"}  # the next longer one
+COLUMNS = {"this machine": 15, "a core": 7, "good?": 9, "normal is": 13, "sure to": 8, "next run": 13}
 
 
 def show(judged: Evaluation | Summary, console: Console, report: Path | None, earlier: str = "") -> None:
@@ -56,17 +58,11 @@ def screen(
 ) -> list[Text]:
     """Returns the lines of the screen. `figures` replace the main figures, for a run of another kind."""
     run = judged if isinstance(judged, Summary) else summarise(judged)
-    top, verdict = [Text(), *_write_top(run, width)], _verdict(run, width)
-    end = _list_last_lines(run, report, earlier)
-    room = MOST_LINES - len(top) - len(verdict) - _rows(end, width)
-    wanted = list(figures) if figures is not None else _answer(run, width, None)
-    for most, advice in BESIDE_TABLES if run.tables and figures is None else LENGTHS:
-        middle = matters(run.findings, width, advice, most)
-        if len(wanted) + len(middle) <= room:
-            break
-    left = max(0, room - len(middle))
-    shown = wanted if figures is not None or len(wanted) <= left else _answer(run, width, left)
-    return [*top, *shown[:left], *verdict[: MOST_LINES - len(top) - len(middle) - _rows(end, width)], *middle, *end]
+    top = [Text(), *(Text(line, style="bold") for line in fit(_name_run(run), width, 2))]
+    rest = [*_list_use(run, width), *_list_wrong(run, width), *_list_last_lines(run, report, earlier)]
+    room = max(0, MOST_LINES - len(top) - _rows(rest, width))
+    shown = list(figures) if figures is not None else _answer(run, width, room)
+    return [*top, *shown[:room], *rest]
 
 
 def summarise(evaluation: Evaluation) -> Summary:
@@ -76,259 +72,224 @@ def summarise(evaluation: Evaluation) -> Summary:
     return summarised(evaluation)
 
 
-def _answer(run: Summary, width: int, room: int | None) -> list[Text]:
-    """Returns the main figures and, of a run of few benchmarks, their tables, in `room` lines or as many as they need.
-
-    If all the tables find room, they replace the figures that stand in for benchmarks without a main figure.
-    """
-    room = sys.maxsize if room is None else room
-    tabled = {table.benchmark for table in run.tables}
-    known = [(n, given[0]) for n, given in (("toolchain", run.toolchains), ("mpi", run.mpis)) if len(given) == 1]
-    own = _figures(run, [f for f in run.figures if f.name != f.benchmark or f.benchmark not in tabled], width)
-    if run.tables and (tables := screen_tables.tables(run.tables, width, room - len(own), known, whole=True)):
-        return [*own, *tables]
-    every = _figures(run, run.figures, width)
-    return [*every, *screen_tables.tables(run.tables, width, room - len(every), known)]
-
-
-def _figures(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
-    """Returns the main figures: first those with a column for each compiler, MPI or variant, then the others and the energy."""
-    standings = find_standings(figures, run.machine)
-    answers = {f.name: text for f, found in zip(figures, standings, strict=True) if (text := _answer_quality(f, found))}
-    asked = (GOOD if any(standings) else "") + (UNSURE if any(s and not s.certain for s in standings) else "")
-    beside = [f for f in figures if f.alternatives]
-    others = [f for f in figures if not f.alternatives]
-    return [
-        *screen_tables.compared(beside, width, run.variants, answers),
-        *main_figures(others, width, "Other main figures" if beside else MAIN, answers, asked),
-        *_energy(run.energy, width, _columns(figures)),
-    ]
-
-
-def dimmed(lines: Iterable[str]) -> list[Text]:
-    """Returns the lines in the style of what is less important."""
-    return [Text(line, style="dim") for line in lines]
-
-
-def heading(words: str) -> list[Text]:
-    """A heading after an empty line."""
-    return [Text(), Text(words, style="bold")]
-
-
-# --------------------------------------------------------------------------- the verdict
-
-
-def _write_top(run: Summary, width: int) -> list[Text]:
-    started = run.started.replace("T", " ")[:16] or "at an unknown time"
-    about = ", ".join([f"Run {run.run}", f"preset {run.preset}", started, *run.toolchains, *run.mpis])
-    return [*map(Text, brief(run.machine_sentence, width, 2)), *dimmed(cut(about, width, 1))]
-
-
-def _verdict(run: Summary, width: int) -> list[Text]:
-    total = sum(run.verdicts.values())
-    if not total:
-        return [Text(), *(Text(line, style="bold") for line in fold(values.NO_RESULT, width))]
-    lamps = Text()
-    levels = {k: n for k, n in run.verdicts.items() if n} if run.condition.foreign else run.verdicts
-    for level, count in levels.items():
-        lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
-    described = condition.describe(run.condition, run.verdicts)
-    top = [Text(line, style="bold") for line in brief(" ".join(described), width, 4)] if described else []
-    known = condition.describe_known(run.known) if total > run.known["unknown"] else ""
-    top += [Text(line) for line in fold(known, width) if known]
-    whole = Text.assemble(("Verdicts:" if known else f"{plural(total, 'case')}:", "bold" if not known else ""))
-    if run.left_out and run.finished:
-        counts = {name: sum(levels.values()) for name, levels in run.benchmarks.items()}
-        top += [Text(line) for line in brief(left_out(counts, run.left_out, run.budget, run.preset), width, 3)]
-    # Thousands of each level are too long for one line.
-    lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
-    legend = ", ".join(f"{SIGNS[level]} {words}" for level, words in LEGEND.items() if run.verdicts.get(level))
-    lines += dimmed(cut(legend, width, 1)) if legend else []
-    if run.mpi_settings != NONE:
-        lines += dimmed(brief(f"Settings of the user for the MPI: {run.mpi_settings}.", width, 2))
-    texts = (
-        # The condition of the machine already states what concerns most results.
-        "" if run.condition.causes else _explain_verdict(run, "DISTURBED", "Reasons for DISTURBED: {}."),
-        "" if run.condition.causes else _explain_verdict(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
-        "" if run.finished else _describe_unfinished(total, total + sum(run.left_out.values())),
-    )
-    sentence = " ".join(filter(None, texts))
-    return [Text(), *top, *lines, *dimmed(brief(sentence, width, 2) if sentence else ())]
-
-
-def _describe_unfinished(measured: int, planned: int) -> str:
-    if measured < planned:
-        return f"The run is not finished: {measured} of {plural(planned, 'case')} are measured."
-    return "The run was ended early: each case has a value, but launches may be missing."
-
-
-def _explain_verdict(run: Summary, level: Level, sentence: str) -> str:
-    """Returns a sentence with the most frequent reasons for that verdict; "" if no result has it."""
-    common = list(run.reasons.get(level, {}).items())[:TOGETHER]
-    return sentence.format(", ".join(f"{reason} ({count})" for reason, count in common)) if common else ""
+def _name_run(run: Summary) -> list[str]:
+    """Returns what was measured, on how large a machine and when; shorter each time."""
+    here, about = run.machine, f"{run.preset}, {run.started.replace('T', ' ')[:10] or 'date unknown'}"
+    if run.condition.foreign:
+        return [f"{run.machine_sentence} {run.started[:10]}", run.machine_sentence]
+    hosts = max((figure.hosts for figure in run.figures), default=0)
+    processor = here.processor.replace("(R)", "").replace("(TM)", "").replace("(tm)", "") or "unnamed processor"
+    cores = usable_cores(here)
+    size = [f"{cores:g} {'core' if cores == 1 else 'cores'} of {processor}"]
+    size += [units.binary_size(here.memory)] if here.memory else []
+    size += ["virtual"] if here.is_virtual else []
+    container = here.setting("container").value not in (None, "none")
+    size += ["in a container"] if container else []
+    size += sorted({device.name for device in here.devices if device.kind != "CPU"})
+    name = f"{here.host}, one of {hosts} nodes" if hosts > 1 else here.host
+    return [f"{name}: {', '.join(size)}. Run: {about}", f"{name}: {', '.join(size)}", f"{name}: {size[0]}"]
 
 
 # --------------------------------------------------------------------------- the figures
 
 
-def main_figures(
-    chosen: Sequence[Figure], width: int, title: str = MAIN, answers: Mapping[str, Text] | None = None, asked: str = ""
-) -> list[Text]:
-    """Returns one to four lines per figure: title, value, interval; whether it is good; conditions and energy."""
-    if not chosen:
-        return []
-    columns, answers = _columns(chosen), answers or {}
-    left = width - sum(columns.values())
-    names = "".join(pad(name, size, right=True) for name, size in columns.items())
-    lines = [Text(), Text.assemble((pad(title, left), "bold"), (names, "dim"))]
-    under = {BEST: SEEN} if BEST in columns and any(map(_is_only_seen, chosen)) else {}
-    under |= {values.RANGE: LATER} if values.RANGE in columns and any(map(_may_widen, chosen)) else {}
-    if under or asked:
-        cells = (pad(under.get(name, ""), size, right=True) for name, size in columns.items())
-        first = asked if len(asked) < left else GOOD
-        lines.append(Text((pad(first, left) + "".join(cells)).rstrip(), style="dim"))
-    return lines + [line for figure in chosen for line in _figure(figure, answers.get(figure.name), left, columns)]
+def _answer(run: Summary, width: int, room: int) -> list[Text]:
+    """Returns the main figures and, of a run of few benchmarks, their tables, in `room` lines.
 
-
-def _columns(figures: Sequence[Figure]) -> dict[str, int]:
-    """Returns the columns with their widths: one value if all three are one, as on a dedicated machine."""
-    several = any(f.shown.several or (f.shown.now and _is_only_seen(f)) for f in figures)
-    first = {BEST: 15, TYPICAL: 13} if several else {"value": VALUE}
-    # A range that is cut has no unit.
-    longest = 2 + max((cell_len(figure.shown.range) for figure in figures), default=0)
-    room = COLUMNS - TITLE - sum(first.values())
-    size = max(INTERVAL - 2 * several, min(longest, room))
-    return first | {values.range_heading(f.shown for f in figures): size}
-
-
-def _until(columns: Mapping[str, int], name: str) -> int:
-    """Returns the width of the columns up to that one."""
-    names = list(columns)
-    return sum(columns[n] for n in names[: names.index(name) + 1])
-
-
-def _may_widen(figure: Figure) -> bool:
-    """Returns whether another hour may give a wider range."""
-    return bool(figure.shown.later) and figure.shown.later != figure.shown.now
-
-
-def _is_only_seen(figure: Figure) -> bool:
-    """Returns whether the value at its best is not proven, and the best sample is shown in its place."""
-    return not figure.shown.best and bool(figure.shown.best_seen)
-
-
-def _figure(figure: Figure, answer: Text | None, left: int, columns: Mapping[str, int]) -> list[Text]:
-    shown = figure.shown
-    texts = {
-        BEST: shown.best or (f"({shown.best_seen})" if shown.best_seen else ""),
-        TYPICAL: shown.typical or shown.value,
-        values.RANGE: shown.range,
-    }
-    texts |= {"value": shown.value, values.INTERVAL: shown.range, values.STATISTIC: shown.statistic}
-    cells = [(texts[name] or "–", size) for name, size in columns.items()]
-    right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
-    lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
-    # The range of another hour stands below that of now, so it ends a line that has room for it.
-    width = left + sum(columns.values())
-    later = f"  {shown.later}" if _may_widen(figure) and values.RANGE in columns else ""
-    end = left + _until(columns, values.RANGE) if later else width
-    line, energies = _describe_case(figure, width)
-    if answer and answer.cell_len + line.cell_len + len(later) <= end:
-        answer, line = Text.assemble(answer, line), Text()
-    if answer and answer.cell_len + len(later) <= end:
-        below = [_end_with(answer, later, end), line]
+    If all the tables find room, they replace the figures that stand in for benchmarks without a main figure.
+    """
+    tabled = {table.benchmark for table in run.tables}
+    known = [(n, given[0]) for n, given in (("toolchain", run.toolchains), ("mpi", run.mpis)) if len(given) == 1]
+    if any(figure.alternatives for figure in run.figures):
+        own = every = details.list_figures(run, run.figures, width)
     else:
-        line, energies = _describe_case(figure, end - len(later))
-        below = [_end_with(line, later, end), *(Text(text) for text in cut(answer.plain if answer else "", width, 1))]
-    return [*lines, *filter(None, below), *(Text(f"  {part}") for part in cut(energies, width - 2, 2) if part)]
+        own = _table(run, [f for f in run.figures if f.name != f.benchmark or f.benchmark not in tabled], width)
+        every = _table(run, run.figures, width)
+    if not tabled or len(tabled) > (1 if run.condition.foreign else MOST_TABLED):
+        return every
+    if tables := screen_tables.tables(run.tables, width, room - len(own), known, whole=True):
+        return [*own, *tables]
+    return [*every, *screen_tables.tables(run.tables, width, room - len(every), known)]
 
 
-def _end_with(line: Text, ending: str, width: int) -> Text:
-    return Text.assemble(line, " " * (width - line.cell_len - len(ending)), (ending, "dim")) if ending else line
+def _choose(figures: Sequence[Figure]) -> list[Figure]:
+    """Returns at most `MOST_FIGURES`: of more, those go first that say the least about a machine."""
+    chosen = list(figures)
+    for name in DROPPED:
+        chosen = [f for f in chosen if f.name != name] if len(chosen) > MOST_FIGURES else chosen
+    return chosen[:MOST_FIGURES]
 
 
-def _describe_case(figure: Figure, width: int) -> tuple[Text, str]:
-    """Returns the verdict and the conditions, with the energies if there is room; else these as well."""
-    shown = figure.shown
-    marked = f"{LAMPS[shown.level][0]}{f' ({figure.why})' if figure.why else ''}" if is_marked(shown.level) else ""
-    doubt = "▲ ABOVE ITS LIMIT" if shown.above else "▲ IN DOUBT, see below" if figure.doubted else ""
-    if shown.undisturbed and shown.several:
-        marked = f"{SIGNS['CLEAN']} range if nothing disturbs"
-    line = Text()
-    if marked := ", ".join(filter(None, (marked, doubt))):
-        line.append(f"  {marked}", style=COLOURS[shown.level] if is_marked(shown.level) else "yellow")
-    room = width - line.cell_len - 2
-    if figure.conditions and room > len("threads"):
-        line.append(f"  {listed(figure.conditions, room)}", style="dim")
-    energies = values.energies(figure.energy)
-    if energies and line.cell_len + 2 + len(energies) <= width:
-        return line.append(f"  {energies}"), ""
-    return line, energies
-
-
-def _answer_quality(figure: Figure, found: Standing | None) -> Text | None:
-    """Returns whether the value is good and beside what, if it has a limit or published values."""
-    if found:
-        return Text.assemble("  ", (found.marked, QUALITY[found.call]), f"  {found.reason}")
-    share = figure.shown.share
-    return None if share is None else Text(f"  {values.percent(share)} of its limit")
-
-
-def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> list[Text]:
-    """Returns two lines on the energy of the run; nothing if no sensor was read."""
-    if spent is None:
-        return []
-    # It is one value, and stands before its interval.
-    names = list(columns)
-    at = next(i for i, name in enumerate(names) if name in (values.RANGE, values.INTERVAL, values.STATISTIC))
-    value, interval = values.quantity(spent.energy.value, "J"), values.interval(spent.energy)
-    right = pad(value, sum(columns[n] for n in names[:at]), right=True) + pad(interval, columns[names[at]], right=True)
-    title = "Energy of the run (modelled)" if spent.modelled else "Energy of the run"
-    idle = f", idle {values.quantity(spent.idle, 'W')}" if spent.idle is not None else ""
-    without = f" (without {spent.absent})" if spent.absent else ""
-    scope = f"{words(spent.energy.scope)}{without}"
-    note = f"{scope}: mean power {values.quantity(spent.power, 'W')}{idle}, source: {spent.source}"
-    first = Text.assemble(pad(title, width - sum(columns.values())), (right, "bold"))
-    below = (*cut(note, width - 2, 2), *cut(spent.uncovered, width - 2, 2), *cut(spent.doubt, width - 2, 4))
-    return [first, *dimmed(f"  {line}" for line in below if line)]
-
-
-# --------------------------------------------------------------------------- the findings
-
-
-def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int = findings.MOST) -> list[Text]:
-    """Returns the most important findings, one of each kind. `advice` adds the remedy."""
-    chosen, unanswered = findings.select_foremost(all_findings)[:most], findings.describe_undecided(all_findings)
+def _table(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
+    """Returns a line for each figure: its value, that of a core, what is normal, and how sure it is."""
+    chosen = _choose(figures)
+    left = width - sum(COLUMNS.values())
     if not chosen:
-        lines = [*heading("Findings"), Text("There are no findings for this run.")]
-        return [*lines, *dimmed(f"  {line}" for line in brief(unanswered, width - 2, 2))]
-    lines = heading("What matters most")
-    more = len(findings.select_decided(all_findings)) - sum(1 + kind.others for kind in chosen)
-    for number, kind in enumerate(chosen, 1):
+        return _list_energy(run, left)
+    standings = find_standings(chosen, run.machine)
+    names = dict(COLUMNS)
+    if all(f.shown.statistic for f in chosen):
+        names = {name: size for name, size in names.items() if name not in ("sure to", "next run")} | {
+            values.STATISTIC: 21
+        }
+    labels = {} if any(f.shown.now for f in chosen) else {"next run": "95 % range"}
+    head = "".join(pad(labels.get(name, name), size, right=True) for name, size in names.items())
+    lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (head, "dim"))]
+    for figure, standing in zip(chosen, standings, strict=True):
+        cells = _fill_cells(figure, standing, run.machine)
+        style = details.QUALITY[standing.call] if standing else ""
+        title = name_figure(figure)
+        if len(title) > left:
+            lines += map(Text, cut(title, width, 1))
+            title = ""
+        line = Text(pad(title, left))
+        for name, size in names.items():
+            text = pad("".join(cut(cells.get(name, ""), size - 1, 1)), size, right=True)
+            line.append(text, "bold" if name == "this machine" else style if name == "good?" else "")
+        lines.append(line)
+    return [*lines, *_list_energy(run, left)]
+
+
+def name_figure(figure: Figure) -> str:
+    """Returns the title of a figure in a few plain words."""
+    return TITLES.get(figure.name, figure.title)
+
+
+def _fill_cells(figure: Figure, standing: Standing | None, machine: Machine) -> dict[str, str]:
+    """Returns the text of each column that a figure has. All numbers have the unit of the value."""
+    shown, value = figure.shown, figure.value
+    mark = SIGNS[shown.level] if is_marked(shown.level) else ""
+    cells = {"this machine": f"{mark} {shown.value or 'INVALID'}".strip(), values.STATISTIC: shown.statistic}
+    if value is None:
+        return cells
+
+    def number(x: float) -> str:
+        return units.within(x, value.unit, value.value)
+
+    cores = usable_cores(machine) if figure.name in PER_CORE and figure.hosts <= 1 else 0
+    cells |= {"a core": number(value.value / cores)} if cores else {}
+    if ends := _find_range(figure):
+        cells |= {"sure to": f"± {units.percent(half_range(figure) or 0)}", "next run": " – ".join(map(number, ends))}
+    if shown.above or figure.doubted:
+        above = (
+            {"good?": "▲ ABOVE", "normal is": f"≤ {number(figure.limit.value)}"} if shown.above and figure.limit else {}
+        )
+        return cells | {"good?": "▲ DOUBT"} | above
+    cells["good?"] = "–"
+    if standing:
+        scale = value.value / standing.value.value
+        limit = value.value / standing.ratio
+        low, high = (end * scale for end in standing.normal) if standing.normal else (standing.least * limit, limit)
+        cells |= {"good?": standing.marked, "normal is": f"{number(low)} – {number(high)}"}
+    return cells
+
+
+def _list_energy(run: Summary, left: int) -> list[Text]:
+    """Returns a line with the energy of the run, if a sensor was read."""
+    if run.energy is None:
+        return []
+    energy = values.quantity(run.energy.energy.value, "J")
+    title = "Energy (model)" if run.energy.modelled else "Energy of run"
+    return [Text.assemble(pad(title, left), (pad(energy, COLUMNS["this machine"], right=True), "bold"))]
+
+
+def _find_range(figure: Figure) -> Span | None:
+    """Returns the range in which another run lies, up to the limit; None if it is unknown, or no value of Steelyard."""
+    value = figure.value
+    if value is None or value.statistic or not figure.shown.value:
+        return None
+    ends = value.undisturbed or value.now or (value.low, value.high)
+    low, high = ends
+    whole = None if low is None or high is None or low <= 0 else (low, high)
+    return values.limit_span(whole, value, figure.limit)
+
+
+def _is_sure(figure: Figure) -> bool:
+    """Returns whether the figure can be used: nothing doubts it, and another run is not far from it."""
+    half = half_range(figure)
+    return half is not None and half <= SURE and not (figure.shown.above or figure.doubted)
+
+
+def half_range(figure: Figure) -> float | None:
+    """Returns half of the range in which another run lies, relative to the value; None if it is unknown."""
+    ends = _find_range(figure)
+    return math.sqrt(ends[1] / ends[0]) - 1 if ends else None
+
+
+# --------------------------------------------------------------------------- whether it can be used
+
+
+def _list_use(run: Summary, width: int) -> list[Text]:
+    """Returns whether the run can be used and for what, and how many of its values are not disturbed."""
+    total = sum(run.verdicts.values())
+    if not total:
+        return [Text(), *(Text(line, style="bold") for line in fold(values.NO_RESULT, width))]
+    if run.condition.foreign or condition.none_is_valid(run.verdicts):
+        described = " ".join(condition.describe(run.condition, run.verdicts))
+        return [Text(), *(Text(line, style="bold") for line in fold(described, width))]
+    chosen = _choose(run.figures)
+    poor = [f for f in chosen if not _is_sure(f)]
+    names = joined(map(name_figure, poor))
+    sentence = f"Usable: each figure is sure to ± {units.percent(SURE)} or better."
+    if not chosen:
+        sentence = "No main figure was measured."
+    elif any(finding.rule == findings.WRONG for finding in run.findings):
+        sentence = "Not usable before it is known why results are wrong (see below)."
+    elif poor:
+        reason = f"doubtful, or not within ± {units.percent(SURE)}"
+        none = len(poor) == len(chosen)
+        sentence = f"Not usable: each figure is {reason}." if none else f"Usable, but not for {names} ({reason})."
+    counted = Text.assemble(
+        (SIGNS["CLEAN"], COLOURS["CLEAN"]), f" {run.verdicts.get('CLEAN', 0)} of {total} values CLEAN"
+    )
+    words = {"UNSETTLED": "not settled", "DISTURBED": "disturbed", "INVALID": "failed"}
+    for level, n in run.verdicts.items():
+        if level in words and n:
+            counted.append_text(Text.assemble(", ", (SIGNS[level], COLOURS[level]), f" {n} {words[level]}"))
+    lines = [Text(), *(Text(line, style="bold") for line in cut(sentence, width, 3))]
+    lines += [counted] if counted.cell_len <= width else map(Text, fold(counted.plain, width))
+    if not run.finished:
+        lines.append(Text(f"The run was ended early, with {total} of {total + sum(run.left_out.values())} cases."))
+    elif run.left_out:
+        lines.append(Text(f"There was time for {total} of {total + sum(run.left_out.values())} cases."))
+    return lines
+
+
+# --------------------------------------------------------------------------- what is wrong
+
+
+def _list_wrong(run: Summary, width: int) -> list[Text]:
+    """Returns the condition of the machine and the most important findings, each with what to do."""
+    cause = "" if condition.none_is_valid(run.verdicts) else condition.describe_briefly(run.condition)
+    kinds = findings.select_wrong(run.findings)
+    chosen = [kind for kind in kinds if not cause or kind.finding.about == "machine" or kind.finding.level == "serious"]
+    if not cause and not chosen:
+        return [Text(), Text("Nothing important is wrong.")]
+    lines = heading("What is wrong")
+    lines += [Text(line) for line in fold(cause, width) if cause]
+    for number, kind in enumerate(chosen[:MOST_WRONG], 1):
         mark, colour = MARKS[kind.finding.level]
-        others = f" [and {kind.others} more of this kind]" if kind.others else ""
-        first, *rest = _statement(kind.finding, width - 4, others) or [""]
+        first, *rest = _statement(kind.finding, width - 4, f" [and {kind.others} more]" if kind.others else "")
         lines.append(Text.assemble(f"{number} ", (f"{mark} ", colour), first))
         lines += [Text(f"    {line}") for line in rest]
-        remedy = shorten_advice(width - 6, *split_command(kind.finding.remedy)) if advice else []
-        lines += [Text(f"    {' ' if n else '→'} {line}", style="dim") for n, line in enumerate(remedy)]
-    lines += [Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else []
-    return [*lines, *dimmed(f"  {line}" for line in brief(unanswered, width - 2, 2))]
+        lines += [Text(f"    {line}", style="dim") for line in _list_actions(kind.finding, width - 4)]
+    return lines
 
 
 def _statement(finding: Finding, width: int, ending: str) -> list[str]:
-    """Returns two lines of a finding, or three if a sentence would be cut; more if nothing was measured: that is all there is.
+    """Returns a finding in few words, with the sign of the verdict that makes it doubtful; in all its words without these."""
+    if finding.brief:
+        doubt = "".join(f" {SIGNS[x]}" for x in ORDER if doubtful(x) and finding.seen.endswith(caution(x)))
+        return fold(f"{finding.brief}{doubt}{ending}", width)
+    return cut(finding.seen, width, 5 if finding.rule == "failed" else 3, ending) or [""]
 
-    The sign of a verdict, which the screen explains, stands for the caution of the finding.
-    """
-    if finding.rule == "failed":
-        return cut(finding.seen, width, 5, ending)
-    seen = finding.seen
-    for level in ORDER:
-        if doubtful(level) and seen.endswith(caution(level)):
-            seen, ending = seen.removesuffix(caution(level)), f" {SIGNS[level]}{ending}"
-    two = brief(seen, width, 2, ending)
-    return brief(seen, width, 3, ending) if any(" …" in line for line in two) else two
+
+def _list_actions(finding: Finding, width: int) -> list[str]:
+    """Returns what to do, with its whole command, in at most two lines."""
+    remedy = finding.remedy
+    if finding.action or not isinstance(remedy, Remedy):
+        return cut(f"→ {finding.action or remedy}", width, 2) if finding.action or remedy else []
+    return fold(f"→ {write_command(remedy)}", width)
 
 
 # --------------------------------------------------------------------------- the end
@@ -337,14 +298,16 @@ def _statement(finding: Finding, width: int, ending: str) -> list[str]:
 def _list_last_lines(run: Summary, report: Path | None, earlier: str) -> list[Text]:
     """Returns commands and paths that are whole, however long, since a broken or shortened one cannot be copied."""
     path = shlex.quote(one_line(run.path))
-    unsure = [*dict.fromkeys(f.benchmark for f in run.figures if is_marked(f.shown.level) and f.hosts <= 1)]
-    only = [f"--only {name} " for name in unsure] if len(unsure) <= MOST_MEASURED else []
-    better = f"steelyard run --preset standard {''.join(only)}--wait 30m" if unsure else ""
+    unsure = [f for f in run.figures if f.hosts <= 1 and (is_marked(f.shown.level) or (half_range(f) or 0.0) > WANTED)]
+    names = [*dict.fromkeys(f.benchmark for f in unsure)]
+    only = [f"--only {name} " for name in names] if len(names) <= MOST_MEASURED else []
+    better = f"steelyard run --preset {PRESETS.get(run.preset, 'full')} {''.join(only)}--wait 30m"
+    number = len(findings.select_decided(run.findings))
     rows = {
         "Earlier runs: ": earlier,
-        "Narrower ranges: ": "" if run.condition.foreign else better,
+        "Narrower ranges: ": better if unsure and not run.condition.foreign else "",
         "To compare: ": f"steelyard compare {path} OTHER" if run.figures else "",
-        "All findings and tables: ": f"steelyard show --all {path}",
+        f"All figures, {plural(number, 'finding')}: ": f"steelyard show --all {path}",
         "The report: ": one_line(str(report)) if report is not None else "",
     }
     return [Text(), *(Text.assemble((title, "dim"), text) for title, text in rows.items() if text)]

@@ -8,7 +8,7 @@ from steelyard.model import Scalar
 from steelyard.model.words import plural
 from steelyard.show.report import benchmark_table
 from steelyard.show.report.benchmark_table import CaseTable
-from steelyard.show.report.lines import brief, cut, fold, listed, pad
+from steelyard.show.report.lines import cut, fold, listed, pad
 from steelyard.show.report.summary import Figure
 from steelyard.show.report.values import quantity
 from steelyard.show.report.verdict_marks import signed
@@ -54,7 +54,7 @@ def compared(
     )
     if two and any(figure.alternatives[1].call == "UNCLEAR" for figure in figures):
         note += " Unclear: among all cases that were compared, the difference may be chance."
-    return [*lines, *(Text(line, style="dim") for line in brief(note, width, 2))]
+    return [*lines, *(Text(line, style="dim") for line in cut(note, width, 3))]
 
 
 def _heads(names: Sequence[str], room: int) -> list[str]:

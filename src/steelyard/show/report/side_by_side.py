@@ -14,10 +14,10 @@ from steelyard.show.report.call_styles import STYLE
 from steelyard.show.report.changes import write_factor
 from steelyard.show.report.equal_time_rows import name_of, sentence
 from steelyard.show.report.headline import Headline, headlines
-from steelyard.show.report.lines import brief, console, cut, pad
+from steelyard.show.report.lines import console, cut, dimmed, heading, pad
 from steelyard.show.report.machine_table import are_first, list_machines
 from steelyard.show.report.ratios import with_interval
-from steelyard.show.report.screen import MOST_LINES, dimmed, heading, printed
+from steelyard.show.report.screen import MOST_LINES, printed
 from steelyard.show.report.values import quantity
 from steelyard.show.report.verdict_marks import LAMPS
 from steelyard.show.report.whole_table import list_commands, list_differences, list_wholes, time_span
@@ -44,7 +44,7 @@ def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) 
     title = f"{comparison.a} (a) and {comparison.b} (b)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2))]
     machines, rest = list_machines(comparison.machines, width), _around(comparison, width)
-    rest += [line for note in comparison.notes[:MOST_NOTES] for line in dimmed(brief(note, width, 3))]
+    rest += [line for note in comparison.notes[:MOST_NOTES] for line in dimmed(cut(note, width, 3))]
     rest += list_differences(comparison, width) if comparison.rows else []
     calls = [*(w.call for w in (*comparison.classes, *comparison.wholes)), *(row.call for row in comparison.rows)]
     first = are_first(comparison.machines, calls)
@@ -194,7 +194,7 @@ def _list_unclear_reasons(rows: Sequence[Row], width: int) -> list[Text]:
             kinds.setdefault(row.unclear.kind, []).append(row.unclear.text)
     lines = heading("Why cases are UNCLEAR") if kinds else []
     for texts in sorted(kinds.values(), key=lambda texts: -len(texts))[:MOST_REASONS]:
-        first, *rest = brief(_capitalise(texts[0]), width - 6, 3) or [""]
+        first, *rest = cut(_capitalise(texts[0]), width - 6, 3) or [""]
         lines += [Text(f"{len(texts):>4}  {first}"), *(Text(f"      {line}") for line in rest)]
     return lines
 
@@ -222,7 +222,7 @@ def published(published_run: Beside, width: int) -> list[Text]:
     count = f"With equal conditions, this run has {len(both)} of the {len(published_run.lines)} published figures."
     top += [Text(), Text(count)]
     notes = dict.fromkeys((*published_run.notes[:4], *published_run.notes[-2:]))  # the last ones have commands
-    end = [line for note in notes for line in dimmed(brief(note, width, 3))]
+    end = [line for note in notes for line in dimmed(cut(note, width, 3))]
     end += [Text(), *dimmed(["For all figures: the same command with --all"])] if missing else []
     room = MOST_LINES - len(top) - len(end) - 3
     left = width - 2 * SIDE - RATIO

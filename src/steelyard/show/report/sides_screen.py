@@ -12,9 +12,9 @@ from steelyard.model.words import joined, plural
 from steelyard.show.report.call_styles import STYLE
 from steelyard.show.report.changes import state_smallest
 from steelyard.show.report.full_node_tables import list_full_nodes
-from steelyard.show.report.lines import brief, console, cut, pad
+from steelyard.show.report.lines import console, cut, heading, pad
 from steelyard.show.report.machine_table import are_first, head_differences, list_machines
-from steelyard.show.report.screen import MOST_LINES, heading, printed
+from steelyard.show.report.screen import MOST_LINES, printed
 from steelyard.show.report.sides_totals import CALLS, MOST_SIDES, list_totals, measure_effect, write_letters
 from steelyard.show.report.whole_table import (
     name_total,
@@ -127,7 +127,7 @@ def list_conditions(comparison: SidesComparison, width: int, most: int | None) -
         lines = [Text(), Text("No condition differs that matters for what the sides measured.", style="dim")]
     shown = sentences[: MOST_NOTES if most else None]
     lines += [Text()] if shown else []
-    lines += (Text(line, style="dim") for s in shown for line in (brief(s, width, 2) if most else cut(s, width, 9)))
+    lines += (Text(line, style="dim") for s in shown for line in cut(s, width, 3 if most else 9))
     more = len(sentences) - len(shown)
     return [*lines, Text(f"and {plural(more, 'more note')} with --all", style="dim")] if more else lines
 
@@ -200,7 +200,8 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
             if more
             else ""
         )
-        said.append((d.call, f"{subject}: {name} is {words}.", ending))
+        briefly = subject.partition(" (")[0]
+        said.append((d.call, [f"{of}: {name} is {words}.{ending}" for of in (subject, briefly)]))
     head = heading(head_differences(comparison.machines, True))
     return [*head, *number_differences(said, len(ordered) - len(chosen), width)]
 

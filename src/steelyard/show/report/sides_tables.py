@@ -11,10 +11,10 @@ from steelyard.show.report.call_styles import STYLE
 from steelyard.show.report.changes import write_smallest
 from steelyard.show.report.full_node_tables import list_full_nodes
 from steelyard.show.report.json_output import print_json
-from steelyard.show.report.lines import column, console, cut, pad
+from steelyard.show.report.lines import column, console, cut, heading, pad
 from steelyard.show.report.machine_table import list_machines
 from steelyard.show.report.ratios import write_interval
-from steelyard.show.report.screen import heading, printed
+from steelyard.show.report.screen import printed
 from steelyard.show.report.sides_screen import list_conditions, list_differences, list_sides
 from steelyard.show.report.sides_totals import list_totals
 from steelyard.show.report.whole_table import title_case

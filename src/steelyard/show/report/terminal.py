@@ -11,7 +11,7 @@ from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.model.evidence import sentence
 from steelyard.model.mpi_settings import describe
 from steelyard.model.words import plural
-from steelyard.show.report import benchmark_table, case_tables, sentences, values
+from steelyard.show.report import benchmark_table, case_tables, details, screen, sentences, values
 from steelyard.show.report.lines import leading
 from steelyard.show.report.lines import safe as _safe
 from steelyard.show.report.verdict_marks import SIGNS
@@ -28,6 +28,8 @@ def show(evaluation: Evaluation, console: Console) -> None:
     console.print()
     for line in sentences.sentences(evaluation):
         console.print(_safe(line))
+    for text in details.list_details(screen.summarise(evaluation), console.width):
+        console.print(text, soft_wrap=True)
     if settings := mpi_in_effect.list_of_run(evaluation.run):
         console.print(_safe(f"Settings for the MPI besides the plan: {describe(settings)}."))
     if evaluation.findings:

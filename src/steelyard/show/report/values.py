@@ -113,7 +113,7 @@ def shown(result: Result, metric: str) -> Shown | None:
     limit = result.limits.get(metric)
     return Shown(
         value=quantity(value.value, value.unit),
-        interval="" if value.statistic else span(_limit_span(_interval(value), value, limit), value.unit, value.value),
+        interval="" if value.statistic else span(limit_span(_interval(value), value, limit), value.unit, value.value),
         limit=quantity(limit.value, limit.unit) if limit else "",
         limit_source=limit.source if limit else "",
         share=find_share(value, limit),
@@ -123,10 +123,10 @@ def shown(result: Result, metric: str) -> Shown | None:
         best="" if value.best is None else quantity(value.best, value.unit),
         best_seen="" if value.best_seen is None else quantity(value.best_seen, value.unit),
         typical="" if value.typical is None else quantity(value.typical if value.best else value.value, value.unit),
-        now=span(_limit_span(value.undisturbed or value.now, value, limit), value.unit, value.value),
+        now=span(limit_span(value.undisturbed or value.now, value, limit), value.unit, value.value),
         undisturbed=value.undisturbed is not None and value.undisturbed != value.now,
         launches=_describe_launches(result, metric) if value.now is None and _interval(value) is None else "",
-        later=span(_limit_span(value.later, value, limit), value.unit, value.value),
+        later=span(limit_span(value.later, value, limit), value.unit, value.value),
         statistic=value.statistic,
     )
 
@@ -182,7 +182,7 @@ def span(ends: Span | None, unit: str, near: float | None = None) -> str:
     return f"{units.span(*ends, unit, near=near)}{'s' if unit == 'cycle' else ''}"
 
 
-def _limit_span(ends: Span | None, value: Value, limit: Limit | None) -> Span | None:
+def limit_span(ends: Span | None, value: Value, limit: Limit | None) -> Span | None:
     """Returns the interval up to the limit, or to the value if that is beyond it."""
     if ends is None or limit is None or value.better == "none":
         return ends

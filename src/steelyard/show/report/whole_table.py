@@ -1,7 +1,7 @@
 """Differences between two runs in plain words, and the table of classes and benchmarks, for a screen of 80 columns."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,9 +24,8 @@ from steelyard.show.report.changes import (
     write_smallest,
     write_span,
 )
-from steelyard.show.report.lines import brief, cut, pad
+from steelyard.show.report.lines import cut, fit, heading, pad
 from steelyard.show.report.machine_table import head_differences
-from steelyard.show.report.screen import heading
 from steelyard.statistics.results import cases
 
 MOST_DIFFERENCES = 5
@@ -43,6 +42,7 @@ AnyTotal = TypeVar("AnyTotal", Whole, Total)
 
 @dataclass(frozen=True, kw_only=True)
 class _Difference:
+    name: str
     subject: str
     call: str
     ratio: float
@@ -56,7 +56,8 @@ def list_differences(comparison: RunComparison, width: int) -> list[Text]:
     wholes = select_certain((*comparison.classes, *comparison.wholes))
     said: set[tuple[str, str]] = {(name, w.call) for w in wholes for name in (w.name, *w.members[:1])}
     differences = [
-        _Difference(subject=name_total(w), call=w.call, ratio=w.ratio, low=w.low, high=w.high) for w in wholes
+        _Difference(name=w.name, subject=name_total(w), call=w.call, ratio=w.ratio, low=w.low, high=w.high)
+        for w in wholes
     ]
     differences += _cases(comparison.rows, said)
     if not differences:
@@ -64,18 +65,21 @@ def list_differences(comparison: RunComparison, width: int) -> list[Text]:
         return [*heading(head_differences(comparison.machines, False)), *map(Text, words)]
     ordered = sorted(differences, key=lambda d: -abs(math.log(d.ratio)))
     said_of = [
-        (d.call, f"{d.subject}: b is {write_difference(d.call, d.ratio, d.low, d.high)}.", d.ending)
+        (
+            d.call,
+            [f"{of}: b is {write_difference(d.call, d.ratio, d.low, d.high)}.{d.ending}" for of in (d.subject, d.name)],
+        )
         for d in ordered[:MOST_DIFFERENCES]
     ]
     head = heading(head_differences(comparison.machines, True))
     return [*head, *number_differences(said_of, len(ordered) - len(said_of), width)]
 
 
-def number_differences(differences: Iterable[tuple[str, str, str]], more: int, width: int) -> list[Text]:
-    """Returns the lines of differences (call, sentence, ending), each with its number, and how many there are besides."""
+def number_differences(differences: Iterable[tuple[str, Sequence[str]]], more: int, width: int) -> list[Text]:
+    """Returns the lines of differences (call, sentences of which the first fitting one is shown), and how many are left out."""
     lines = []
-    for number, (call, sentence, ending) in enumerate(differences, 1):
-        first, *rest = brief(sentence, width - 2, 2, ending)
+    for number, (call, sentences) in enumerate(differences, 1):
+        first, *rest = fit(sentences, width - 2, 2)
         lines += [Text.assemble(f"{number} ", (first, STYLE[call])), *(Text(f"  {line}") for line in rest)]
     return [*lines, Text(f"  and {plural(more, 'further difference')}", style="dim")] if more > 0 else lines
 
@@ -112,11 +116,12 @@ def _cases(rows: Iterable[Row], said: set[tuple[str, str]]) -> Iterable[_Differe
         row = min(members, key=lambda r: (bool(r.disturbed), bool(r.unsettled), -abs(math.log(r.time_ratio or 1))))
         conditions = write_parameters(row.parameters)
         mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
-        subject = f"{row.benchmark} {row.kernel}{mark}" + (f" ({conditions})" if conditions else "")
+        name = f"{row.benchmark} {row.kernel}{mark}"
+        subject = f"{name} ({conditions})" if conditions else name
         ending = f" [and {plural(len(members) - 1, 'more case')}]" if len(members) > 1 else ""
         low, high = time_span(row)
         ratio = row.time_ratio or 1.0
-        yield _Difference(subject=subject, call=row.call, ratio=ratio, low=low, high=high, ending=ending)
+        yield _Difference(name=name, subject=subject, call=row.call, ratio=ratio, low=low, high=high, ending=ending)
 
 
 def time_span(row: Row) -> tuple[float, float]:

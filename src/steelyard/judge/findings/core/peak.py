@@ -62,7 +62,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     cause, remedy = _explain_low(low, narrower, machine)
     evidence = (*evidence, *map(_describe_judged, narrower))
     effect = 1 / low.share if low.share > 0 else None
-    return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=effect)]
+    threads = cases.number(low.result, "threads") or 1
+    brief = f"Arithmetic reaches only {percent(low.share)} of its limit with {threads:g} threads."
+    return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=effect, brief=brief)]
 
 
 def _select_widest(results: list[Result]) -> list[Result]:

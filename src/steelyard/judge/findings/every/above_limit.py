@@ -1,5 +1,6 @@
 """Rule: finds figures above a limit of the machine, where the limit or the figure is wrong."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from steelyard.judge.findings.remedies import advise
@@ -57,7 +58,9 @@ def _make_finding(name: str, excesses: list[Excess], count: int) -> Finding:
         "memory). Set the limit yourself: ",
         "run --system FILE.toml",
     )
-    return Finding("above_limit", "notice", claim, evidence, cause, remedy, name, effect=most.share, reach="figures")
+    brief = f"{most.result.benchmark} {most.result.kernel} is {percent(most.share)} of its limit: one of both is wrong."
+    found = Finding("above_limit", "notice", claim, evidence, cause, remedy, name, effect=most.share, reach="figures")
+    return replace(found, brief=brief)
 
 
 def _label(excess: Excess) -> str:

@@ -55,6 +55,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             effect=highest / lowest,
             reach="figures",
             about="measurement",
+            brief=f"The clock of the cores changed {ends}.",
         )
     ]
 

@@ -45,6 +45,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             effect=(clean + len(disturbed)) / max(1, clean),
             reach="figures",
             about="measurement",
+            brief=f"{len(disturbed)} of {len(measured)} values were disturbed: {kinds.most_common(1)[0][0]}.",
         )
     ]
 

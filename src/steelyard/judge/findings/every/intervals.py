@@ -50,6 +50,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             effect=1 + median(half for _, half, _ in half_widths),
             reach="figures",
             about="measurement",
+            brief=f"{f'Only {reached}' if reached else 'None'} of {len(half_widths)} values are as sure as planned ({wanted}).",
         )
     ]
 

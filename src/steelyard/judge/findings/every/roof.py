@@ -63,8 +63,9 @@ def _report_above_limit(above: Sequence[Place]) -> Finding:
         f"run --preset standard --only memory.stream --only core.peak --only {most.result.benchmark}",
     )
     return Finding(
-        "roof", "notice", claim, evidence, cause, remedy, most.result.benchmark, effect=most.share, reach="figures"
-    )
+        "roof", "notice", claim, evidence, cause, remedy, most.result.benchmark, effect=most.share, reach="figures",
+        brief=f"{most.result.benchmark} exceeds its limit ({percent(most.share or 0)}): one of both is wrong.",
+    )  # fmt: skip
 
 
 def _report_below(

@@ -63,6 +63,7 @@ def _make_finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
         name,
         effect=1 / point.efficiency.value if point.efficiency.value > 0 else None,
         reach="program",
+        brief=f"{name} uses {point.count} {_describe_sweep(sweep)} to less than {percent(HALF)}.",
     )
 
 

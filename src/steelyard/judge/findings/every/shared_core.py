@@ -57,5 +57,6 @@ def find(evaluation: Evaluation) -> list[Finding]:
             effect=max(1.0, most / median(rates)),
             reach="figures",
             about="measurement",
+            brief=f"The cores were slower than they can be during {shared} of {len(measured)} values.",
         )
     ]

@@ -72,4 +72,6 @@ def _make_finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> F
         "cache that does not exist."
     )
     remedy = advise("Measure more sizes, and use huge pages: ", f"run --preset full --only {BENCHMARK}")
-    return Finding("cache_levels", "notice", claim, lines, cause, remedy, BENCHMARK)
+    return Finding(
+        "cache_levels", "notice", claim, lines, cause, remedy, BENCHMARK, brief=f"Caches not found: {names}."
+    )

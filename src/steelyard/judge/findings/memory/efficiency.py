@@ -65,8 +65,9 @@ def _compare_with_limit(evaluation: Evaluation, best: Result, limit: Limit) -> F
         return Finding("efficiency", "good", claim, evidence, cause, "", BENCHMARK)
     cause, remedy = _explain_low(int(cases.number(best, "threads") or 1), evaluation.run.machine)
     return Finding(
-        "efficiency", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
-    )
+        "efficiency", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None,
+        brief=f"The memory reaches only {percent(share)} of its limit.",
+    )  # fmt: skip
 
 
 def _explain_low(threads: int, machine: Machine) -> tuple[str, Remedy]:

@@ -1,6 +1,7 @@
 """Rule: measures the cost of small pages at the worst corner of APEX-MAP, in the memory latency, and in Triad."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from steelyard.model import Evaluation, Finding, Result
@@ -74,6 +75,8 @@ def _report(evaluation: Evaluation, point: str, few: tuple[Result, Result, Ratio
             _suggest_remedy(policy_setting.value, policy_setting.source),
             small.benchmark,
             effect=factor.value,
+            brief=f"Small pages make memory access {factor.value:.2f} times slower than huge pages.",
+            action="GLIBC_TUNABLES=glibc.malloc.hugetlb=1 PROGRAM",
         )
     if factor.high < COSTS and factor.low > 1 / COSTS and not caution:
         claim = (
@@ -130,5 +133,7 @@ def _judge_ladder(evaluation: Evaluation) -> list[Finding]:
         )
         cause = "With pages of 4 KiB, the address translations of so much memory fit neither the TLB nor the caches."
         remedy = _suggest_remedy(policy.value, policy.source)
-        return [Finding("huge_pages", "notice", claim, evidence, cause, remedy, "memory.latency", effect=rise.value)]
+        brief = f"Huge pages are off: beyond the caches, the latency still rises by {quantity(rise.value - 1, '%', 2)}."
+        found = Finding("huge_pages", "notice", claim, evidence, cause, remedy, "memory.latency", effect=rise.value)
+        return [replace(found, brief=brief)]
     return []

@@ -48,8 +48,9 @@ def _make_finding(evaluation: Evaluation, role: TolerancePoint, tolerances: list
         cause = "Each thread has the resources that it needs, and the threads wait for the memory at the same time."
         return Finding("tolerance", "good", claim, lines, cause, "", most.benchmark)
     return Finding(
-        "tolerance", "notice", claim, lines, role.shared, _advise(role, most), most.benchmark, 1 / most.efficiency
-    )
+        "tolerance", "notice", claim, lines, role.shared, _advise(role, most), most.benchmark, 1 / most.efficiency,
+        brief=f"{most.threads} threads are only {most.ratio:.2f} times as fast as one in {role.title}.",
+    )  # fmt: skip
 
 
 def judge(one: Tolerance | PairTolerance) -> str:

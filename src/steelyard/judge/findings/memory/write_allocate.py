@@ -42,7 +42,13 @@ def _judge(claim: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> 
             "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc). Compare systems with the same kind of stores: ",
             f"run --only {BENCHMARK} --set stores=ordinary,streaming",
         )
-        return [Finding("write_allocate", "notice", claim, lines, cause, remedy, BENCHMARK, factor.value, "program")]
+        return [
+            Finding(
+                "write_allocate", "notice", claim, lines, cause, remedy, BENCHMARK, factor.value, "program",
+                brief=f"Ordinary stores make Triad {factor.value:.2f} times slower than streaming stores.",
+                action="gcc: _mm_stream_pd, clang: __builtin_nontemporal_store",
+            )
+        ]  # fmt: skip
     if factor.value < 1 / SEEN and factor.high < 1:
         cause = "Streaming stores wait for the few write-combining buffers. This costs more than the additional reads."
         remedy = advise("Use ordinary stores on this machine: ", f"run --only {BENCHMARK} --set stores=ordinary")

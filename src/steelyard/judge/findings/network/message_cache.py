@@ -45,7 +45,11 @@ def _make_finding(benchmark: str, curves: list[Reuse]) -> Finding:
         f"{quantity(most.apparent, 'B/s')}.{cases.caution(*_select_results(curves[0]))}"
     )
     lines = tuple(line for s in curves[:NAMED] for line in _describe_curve(s))
-    return Finding("message_cache", "notice", claim, lines, CAUSE, REMEDY, benchmark, effect=most.factor)
+    return Finding(
+        "message_cache", "notice", claim, lines, CAUSE, REMEDY, benchmark, effect=most.factor,
+        brief=f"Messages from reused memory appear up to {significant(most.factor, 2)} times faster than from new memory.",
+        action=f"steelyard run --only {benchmark} --set buffers=fresh",
+    )  # fmt: skip
 
 
 def _select_results(curve: Reuse) -> list[Result]:

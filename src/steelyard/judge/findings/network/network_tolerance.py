@@ -59,6 +59,9 @@ def _make_finding(evaluation: Evaluation, benchmark: str, title: str, curves: li
         ),
         benchmark,
         effect=None if good else max(1.0, 1 / min(one.efficiency for one in ends)),
+        brief=""
+        if good
+        else f"{ends[-1].pairs} pairs of ranks at once have {ends[-1].ratio:.2f} times the rate of one pair.",
     )
 
 

@@ -38,6 +38,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "ranks show the same.",
             BENCHMARK,
             effect=None if alike else 1 + most.share,
+            brief="" if alike else f"The partners differ: {_name_quantity(most)} varies by {quantity(most.share, '%', 2)}.",
         )
     ]  # fmt: skip
 

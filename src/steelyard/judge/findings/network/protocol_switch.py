@@ -77,6 +77,9 @@ def _make_finding(curves: list[Curve], judged: dict[str, set[Identity]]) -> Find
         where,
         effect=most.factor,
         reach="program",
+        brief=f"Messages of {binary_size(int(most.size))} take {significant(most.factor, 2)} times as long as smaller ones "
+        "let expect.",
+        action="raise the eager limit of the MPI",
     )
 
 

@@ -35,6 +35,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             effect=len(measured) / max(1, len(measured) - len(crowded)),
             reach="figures",
             about="measurement",
+            brief=f"{len(crowded)} of {len(measured)} values had more ranks than processors.",
+            action="--set ranks=N with at most one per processor",
         )
     ]
 

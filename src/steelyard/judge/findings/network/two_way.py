@@ -1,5 +1,6 @@
 """Rule: checks whether messages in both directions at once reach nearly twice the bandwidth of one direction."""
 
+from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
@@ -86,6 +87,7 @@ def _report_impossible(benchmark: str, impossible: list[Directions], count: int)
         benchmark,
         effect=most.gain.value / 2,
         reach="figures",
+        brief=f"Both directions at once have {most.gain.value:.2f} times the bandwidth of one: more than 2 is impossible.",
     )
 
 
@@ -103,7 +105,10 @@ def _report_possible(benchmark: str, compared: list[Directions]) -> list[Finding
         apart = messages.over_a_network(worst.one)
         # Within a machine there is nothing to repair, so the finding has no effect and no remedy.
         effect, remedy = (2 / worst.gain.value, REMEDY) if apart else (None, "")
-        return [Finding("two_way", "notice", claim, evidence, CAUSES[apart], remedy, benchmark, effect)]
+        brief = f"Both directions at once have only {worst.gain.value:.2f} times the bandwidth of one."
+        act = "check duplex and speed of the link: ethtool, ibstat" if apart else ""
+        found = Finding("two_way", "notice", claim, evidence, CAUSES[apart], remedy, benchmark, effect)
+        return [replace(found, brief=brief, action=act)]
     if not poor and sum(s.gain.low > FULL for s in compared) * 2 > len(compared):
         claim = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_name_median(len(compared))}."
         cause = (

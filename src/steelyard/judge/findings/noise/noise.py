@@ -69,7 +69,9 @@ def _make_finding(evaluation: Evaluation, result: Result, record: Record, detour
             BENCHMARK,
         )
     cause, effect = _explain_cause(machine, result, rhythms), 1 + max(slower, detours.lost)
-    return Finding("noise", "notice", claim, evidence, cause, REMEDY, BENCHMARK, effect=effect)
+    brief = f"The operating system takes {quantity(detours.lost, '%', 2)} of a processor's time."
+    act = "keep daemons and interrupts on one core: isolcpus, nohz_full, irqbalance"
+    return Finding("noise", "notice", claim, evidence, cause, REMEDY, BENCHMARK, effect=effect, brief=brief, action=act)
 
 
 def _describe_detours(detours: Detours) -> str:
