@@ -75,8 +75,8 @@ struct Alone {
   void release(Side) {}
   double* reserve(Side) { return nullptr; }
   void send(Side, std::size_t) {}
-  void share() {}
-  void fetch(int) {}
+  void publish_border() {}
+  void fetch_border(int) {}
   State sum(const State& mine) { return mine; }
 };
 void print_measures(char** given) {
@@ -90,13 +90,13 @@ void print_measures(char** given) {
   Alone alone;
   Solver<Alone> solver(problem, layout, arrays, alone, false);
   Solution solution(n);
-  solver.clear(solution);
-  solver.start(solution);
-  solver.first_residual();
-  solver.steps(problem.steps);
-  for (double x : solver.norms()) std::printf("%.17g\\n", x);
-  for (double x : solver.roots(solver.squared_errors(solution))) std::printf("%.17g\\n", x);
-  std::printf("%.17g\\n", solver.surface());
+  solver.fill_memory(solution);
+  solver.set_initial_state(solution);
+  solver.compute_first_residual();
+  solver.run_steps(problem.steps);
+  for (double x : solver.compute_norms()) std::printf("%.17g\\n", x);
+  for (double x : solver.take_root_means(solver.squared_errors(solution))) std::printf("%.17g\\n", x);
+  std::printf("%.17g\\n", solver.integrate_pressure());
 }
 // What is left of a step's equations: as it is, with one component of one point a millionth off, and for another time step.
 void print_step() {
@@ -109,7 +109,7 @@ void print_step() {
   Alone alone;
   Solver<Alone> solver(problem, layout, arrays, alone, false);
   Solution solution(n);
-  solver.clear(solution), solver.start(solution), solver.first_residual(), solver.steps(3);
+  solver.fill_memory(solution), solver.set_initial_state(solution), solver.compute_first_residual(), solver.run_steps(3);
   auto at = [&](int i, int j, int k) -> State {
     auto [vector, lane] = layout.point(i, j, k);
     State out;
@@ -117,18 +117,18 @@ void print_step() {
     return out;
   };
   auto forcing = [&](int i, int j, int k) {
-    return applied(n, {i, j, k}, [&](int a, int b, int c) { return solution.at(a, b, c); });
+    return apply_operator(n, {i, j, k}, [&](int a, int b, int c) { return solution.at(a, b, c); });
   };
   StepProof right(layout, 0.5, at), other(layout, 0.5005, at);
-  solver.steps(1);
+  solver.run_steps(1);
   auto off = [&](int i, int j, int k) {
     State out = at(i, j, k);
     if (i == 7 && j == 8 && k == 10) out[3] *= 1 + 1e-6;
     return out;
   };
   auto ratio = [](std::array<double, 2> squares) { return std::sqrt(squares[0] / squares[1]); };
-  std::printf("%g %g %g", ratio(right.squares(at, forcing)), ratio(right.squares(off, forcing)),
-              ratio(other.squares(at, forcing)));
+  std::printf("%g %g %g", ratio(right.sum_squares(at, forcing)), ratio(right.sum_squares(off, forcing)),
+              ratio(other.sum_squares(at, forcing)));
 }
 int main(int words, char** given) { words > 1 ? print_measures(given) : print_step(); }
 """

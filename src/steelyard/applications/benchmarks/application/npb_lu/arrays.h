@@ -7,16 +7,16 @@ namespace steelyard::npb::lu {
 
 enum Side { west, east, south, north };
 
-// The arrays of a block, touched first by their owner.
+// The arrays of a block. Their owner touches them first, so that they lie in its memory.
 struct Arrays {
-  Buffer<Five> u, v, forcing, window, vertical, row, line, entry, edge, beside;
+  Buffer<Fives> u, v, forcing, window, vertical, row, line, entry, edge, beside;
   Buffer<double> between;
 
   Arrays(const Layout& at, const MemoryPolicy& policy, Team& team, std::size_t owner)
       : u(at.size(), policy, team, owner),
         v(at.size(), policy, team, owner),
         forcing(at.size(), policy, team, owner),
-        window(Window::size(at), policy, team, owner),
+        window(PrimitiveWindow::size(at), policy, team, owner),
         vertical(static_cast<std::size_t>(at.strip() * at.strips), policy, team, owner),
         row(static_cast<std::size_t>(at.nx + 4 * lanes), policy, team, owner),
         line(static_cast<std::size_t>(at.vectors), policy, team, owner),
@@ -26,12 +26,12 @@ struct Arrays {
         between(static_cast<std::size_t>(5 * at.nx * at.nz), policy, team, owner) {}
 
   static std::size_t bytes(const Layout& at) {
-    return sizeof(Five) * (3 * at.size() + Window::size(at) + static_cast<std::size_t>(at.plane())) +
+    return sizeof(Fives) * (3 * at.size() + PrimitiveWindow::size(at) + static_cast<std::size_t>(at.plane())) +
            40ul * static_cast<std::size_t>(at.nx) * static_cast<std::size_t>(at.nz);
   }
 };
 
-// Doubles of one message of a sweep.
+// Returns the number of doubles in one message of a sweep.
 inline std::size_t message_size(const Layout& at, Side side) {
   return static_cast<std::size_t>(5 * (side == west || side == east ? lanes * at.strips : at.nx));
 }

@@ -1,5 +1,5 @@
-// NPB LU: the classes, their published values, problems that are so many times as large, and the verification (NPB
-// 3.4.1; NAS-95-020).
+// NPB LU: the classes and their published values, problems larger by a factor (`scale`), and the verification
+// (NPB 3.4.1; NAS-95-020).
 #pragma once
 #include <array>
 #include <cmath>
@@ -93,15 +93,15 @@ inline double counted_operations(const Class& c) {
   return c.steps * (1984.77 * n * n * n - 10923.3 * n * n + 27770.9 * n - 144010);
 }
 
-// What a run leaves to be compared: norms of the residual and of the error, and the pressure's surface integral; where
-// nothing is published, the residual's norms point by point, and of one more step what is left of its equations.
-struct Outcome {
+// The results of a run that are verified: norms of the residual and of the error, and the surface integral of the
+// pressure. If no values are published: the norms computed point by point, and the defect of one more step.
+struct RunResults {
   bool computed = false, proved = false;
   std::array<double, 5> residual{}, error{}, by_points{};
   double surface = 0, left = 0;
 };
 
-inline Verification verification_of(const Class& c, const Outcome& outcome) {
+inline Verification verification_of(const Class& c, const RunResults& outcome) {
   Verification out{1e-8, {}, c.published};
   if (!outcome.computed) return out;
   for (std::size_t m = 0; m < 5; ++m) {

@@ -17,12 +17,12 @@ class Solution {
  public:
   explicit Solution(int n) : n_(n), along_(3) {
     for (std::size_t direction = 0; direction < 3; ++direction)
-      for (int i = 0; i < n; ++i) along_[direction].push_back(term(direction, coordinate(i)));
+      for (int i = 0; i < n; ++i) along_[direction].push_back(evaluate_term(direction, coordinate(i)));
   }
   // Returns the solution at the grid point (i, j, k), counted from 0.
-  State at(int i, int j, int k) const { return sum(along(0, i), along(1, j), along(2, k)); }
+  State at(int i, int j, int k) const { return sum(term_at(0, i), term_at(1, j), term_at(2, k)); }
   // Returns the initial value of an inner point: transfinite interpolation between the faces.
-  State initial(int i, int j, int k) const {
+  State initial_state(int i, int j, int k) const {
     State out;
     State x0 = at(0, j, k), x1 = at(n_ - 1, j, k), y0 = at(i, 0, k), y1 = at(i, n_ - 1, k), z0 = at(i, j, 0),
           z1 = at(i, j, n_ - 1);
@@ -37,13 +37,13 @@ class Solution {
 
  private:
   double coordinate(int i) const { return i / static_cast<double>(n_ - 1); }
-  const State& along(std::size_t direction, int i) const { return along_[direction][static_cast<std::size_t>(i)]; }
+  const State& term_at(std::size_t direction, int i) const { return along_[direction][static_cast<std::size_t>(i)]; }
   static State sum(const State& x, const State& y, const State& z) {
     State out;
     for (std::size_t m = 0; m < 5; ++m) out[m] = coefficients[m][0] + x[m] + y[m] + z[m];
     return out;
   }
-  static State term(std::size_t direction, double x) {
+  static State evaluate_term(std::size_t direction, double x) {
     State out;
     for (std::size_t m = 0; m < 5; ++m) {
       const double* c = &coefficients[m][1 + direction];

@@ -1,5 +1,5 @@
-// NPB LU on MPI ranks: each has a block of the grid; a small message a plane, sweep and neighbour, and the borders
-// once.
+// NPB LU on MPI ranks: each rank has a block of the grid. A neighbour gets a small message for each plane and sweep,
+// and the borders once per step.
 #include <array>
 #include <memory>
 
@@ -73,12 +73,12 @@ struct Neighbour {
 
 class RankLinks {
  public:
-  RankLinks(MPI_Comm comm, const Layout& at, int columns, Five* u) : comm_(comm), at_(at), u_(u) {
+  RankLinks(MPI_Comm comm, const Layout& at, int columns, Fives* u) : comm_(comm), at_(at), u_(u) {
     int own = at.row * columns + at.column;
-    if (at.west) meet(west, own - 1);
-    if (at.east) meet(east, own + 1);
-    if (at.south) meet(south, own - columns);
-    if (at.north) meet(north, own + columns);
+    if (at.west) connect(west, own - 1);
+    if (at.east) connect(east, own + 1);
+    if (at.south) connect(south, own - columns);
+    if (at.north) connect(north, own + columns);
     requests_.fill(MPI_REQUEST_NULL);
   }
   RankLinks(const RankLinks&) = delete;
@@ -90,21 +90,21 @@ class RankLinks {
   double* reserve(Side to) { return neighbours_[to]->out.reserve(); }
   void send(Side to, std::size_t length) { neighbours_[to]->out.send(length); }
 
-  void share() {
+  void publish_border() {
     for (Side side : {west, east, south, north}) {
       if (!neighbours_[side]) continue;
       Neighbour& n = *neighbours_[side];
       MPI_Irecv(n.border_in.data(), static_cast<int>(n.border_in.size()), MPI_DOUBLE, n.rank, border_tag, comm_,
                 &requests_[2 * side]);
-      for (int k = 1; k <= at_.nz; ++k) layers(side, true, k);
+      for (int k = 1; k <= at_.nz; ++k) copy_layers(side, true, k);
       MPI_Isend(n.border_out.data(), static_cast<int>(n.border_out.size()), MPI_DOUBLE, n.rank, border_tag, comm_,
                 &requests_[2 * side + 1]);
     }
   }
-  void fetch(int k) {
+  void fetch_border(int k) {
     if (k == 1) complete(static_cast<int>(requests_.size()), requests_.data());
     for (Side side : {west, east, south, north})
-      if (neighbours_[side]) layers(side, false, k);
+      if (neighbours_[side]) copy_layers(side, false, k);
   }
   State sum(const State& mine) {
     State out = mine;
@@ -113,14 +113,14 @@ class RankLinks {
   }
 
  private:
-  void meet(Side side, int rank) {
+  void connect(Side side, int rank) {
     neighbours_[side] = std::make_unique<Neighbour>(comm_, rank, message_size(at_, side), 10ul * length(side) * at_.nz);
   }
   std::size_t length(Side side) const {
     return static_cast<std::size_t>(side == west || side == east ? at_.ny : at_.nx);
   }
-  // Two layers of plane k: this block's outermost into the message, or the neighbour's, from it, beyond the border.
-  void layers(Side side, bool out, int k) {
+  // Copies two layers of plane k: this block's outermost layers into the message, or the neighbour's layers from it.
+  void copy_layers(Side side, bool out, int k) {
     Neighbour& n = *neighbours_[side];
     double* message = (out ? n.border_out : n.border_in).data() + 10 * length(side) * static_cast<std::size_t>(k - 1);
     const bool along_y = side == west || side == east;
@@ -142,7 +142,7 @@ class RankLinks {
 
   MPI_Comm comm_;
   const Layout at_;
-  Five* u_;
+  Fives* u_;
   std::array<std::unique_ptr<Neighbour>, 4> neighbours_;
   std::array<MPI_Request, 8> requests_;
 };
@@ -159,7 +159,7 @@ struct LU {
   Arrays arrays;
   RankLinks links;
   Solver<RankLinks> solver;
-  Outcome outcome;
+  RunResults outcome;
   Verification verified{0, {}};
 
   LU(Params& p, Ranks& r)
@@ -173,7 +173,7 @@ struct LU {
         arrays(layout, policy, ranks.team(), 0),
         links(ranks.comm(), layout, decomposition.columns, arrays.u.data()),
         solver(size, layout, arrays, links, problem.phases) {
-    solver.clear(solution);
+    solver.fill_memory(solution);
   }
   // Returns the layout of a rank, after the check that this host has room for all its ranks.
   Layout require_memory(int rank) const {
@@ -184,31 +184,31 @@ struct LU {
     return Layout(decomposition, size.n, rank);
   }
 
-  // NPB's untimed start: one step, then all values again, and the first residual.
+  // Carries out NPB's untimed start: one step, then all values again, and the first residual.
   void prepare(std::size_t) {
-    solver.start(solution);
-    solver.first_residual();
-    solver.steps(1);
-    solver.start(solution);
-    solver.first_residual();
+    solver.set_initial_state(solution);
+    solver.compute_first_residual();
+    solver.run_steps(1);
+    solver.set_initial_state(solution);
+    solver.compute_first_residual();
   }
   void run(std::size_t) {
-    solver.steps(size.steps);
-    outcome.residual = solver.norms();
+    solver.run_steps(size.steps);
+    outcome.residual = solver.compute_norms();
     outcome.computed = true, outcome.proved = false;
   }
   Work work() const { return work_of(size); }
 
   Check check() {
-    outcome.error = solver.roots(links.sum(solver.squared_errors(solution)));
-    outcome.surface = links.sum({solver.surface()})[0];
+    outcome.error = solver.take_root_means(links.sum(solver.squared_errors(solution)));
+    outcome.surface = links.sum({solver.integrate_pressure()})[0];
     if (!size.published && outcome.computed && !outcome.proved) prove();
     verified = verification_of(size, outcome);
     return verified.check();
   }
   // Computes the proof of the result. Afterwards the state is one time step further.
   void prove() {
-    outcome.by_points = solver.roots(links.sum(solver.squared_residuals(solution)));
+    outcome.by_points = solver.take_root_means(links.sum(solver.squared_residuals(solution)));
     auto [left, given] = solver.squared_defects(solution);
     State sums = links.sum({left, given});
     outcome.left = std::sqrt(sums[0] / sums[1]), outcome.proved = true;

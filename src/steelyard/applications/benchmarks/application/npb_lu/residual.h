@@ -11,9 +11,9 @@
 
 namespace steelyard::npb::lu {
 
-// By distance -2..2, what the states are multiplied with: second and fourth differences. At the ends of the grid the
-// fourth difference leaves out the boundary (one-sided formulas), so that it depends on the place.
-inline std::array<double, 5> linear_coefficients(int n, int direction, int point) {
+// Returns the factors of the states at distances -2 to 2: second and fourth differences. At the ends of the grid, the
+// fourth difference leaves out the boundary (one-sided formulas), so the factors depend on the position.
+inline std::array<double, 5> difference_coefficients(int n, int direction, int point) {
   double second = diffusion[static_cast<std::size_t>(direction)] * (n - 1.0) * (n - 1.0);
   bool near_first = point<3, first = point<2, near_last = point> n - 4, last = point> n - 3;
   return {near_first ? 0.0 : -fourth, second + (first ? 0.0 : 4 * fourth),
@@ -23,7 +23,7 @@ inline std::array<double, 5> linear_coefficients(int n, int direction, int point
 
 // The coefficients of a block: by vector in x, by strip in y, by plane in z.
 struct Coefficients {
-  std::vector<Five> x, y;  // x: by s + 1
+  std::vector<Fives> x, y;  // x: by s + 1
   std::vector<std::array<double, 5>> z;
   double flux, viscous;  // 1/(2Δ); c3 c4/Δ²
 
@@ -32,24 +32,24 @@ struct Coefficients {
         y(static_cast<std::size_t>(at.strips)),
         flux((at.n - 1) / 2.0),
         viscous(c34 * (at.n - 1.0) * (at.n - 1.0)) {
-    auto put = [](Five& to, int lane, const std::array<double, 5>& from) {
+    auto put = [](Fives& to, int lane, const std::array<double, 5>& from) {
       for (std::size_t o = 0; o < 5; ++o) to.c[o][lane] = from[o];
     };
     for (int l = 0; l < lanes; ++l) {
       for (int v = 0; v < at.vectors; ++v)
-        put(x[static_cast<std::size_t>(v)], l, linear_coefficients(at.n, 0, at.first_x + v - 2 - l));
+        put(x[static_cast<std::size_t>(v)], l, difference_coefficients(at.n, 0, at.first_x + v - 2 - l));
       for (int b = 0; b < at.strips; ++b)
-        put(y[static_cast<std::size_t>(b)], l, linear_coefficients(at.n, 1, at.first_y + b * lanes + l));
+        put(y[static_cast<std::size_t>(b)], l, difference_coefficients(at.n, 1, at.first_y + b * lanes + l));
     }
-    for (int k = 0; k < at.n; ++k) z.push_back(linear_coefficients(at.n, 2, k));
+    for (int k = 0; k < at.n; ++k) z.push_back(difference_coefficients(at.n, 2, k));
   }
 };
 
-// What the fluxes of a point need besides its state: velocity, pressure, and the part of the heat flux that all
-// directions share.
-[[gnu::always_inline]] inline Five primitive(const Five& u) {
+// Returns the quantities that the fluxes of a point need besides its state: velocity, pressure, and the part of the
+// heat flux that is equal in all directions.
+[[gnu::always_inline]] inline Fives compute_primitives(const Fives& u) {
   Pack inverse = 1.0 / u.c[0];
-  Five p;
+  Fives p;
   for (int m = 0; m < 3; ++m) p.c[m] = u.c[1 + m] * inverse;
   Pack square = p.c[0] * p.c[0] + p.c[1] * p.c[1] + p.c[2] * p.c[2];
   p.c[3] = c2 * (u.c[4] - 0.5 * (square * u.c[0]));
@@ -57,10 +57,10 @@ struct Coefficients {
   return p;
 }
 
-// The share of a neighbour at distance 1 in `direction`, on the side `side` (-1 or 1).
+// Adds the contribution of the neighbour at distance 1 in `direction`, on the side `side` (-1 or 1).
 template <int direction, int side>
-[[gnu::always_inline]] inline void add_near(Five& sum, const Five& u, const Five& p, Pack linear, double flux,
-                                            double viscous) {
+[[gnu::always_inline]] inline void add_neighbour(Fives& sum, const Fives& u, const Fives& p, Pack linear, double flux,
+                                                 double viscous) {
   constexpr int own = direction;
   double signed_flux = -side * flux;
   Pack carried = signed_flux * p.c[own], both = carried + linear;
@@ -76,72 +76,72 @@ template <int direction, int side>
   sum.c[4] += viscous * p.c[4];
   sum.c[4] += (viscous / 6 * p.c[own]) * p.c[own];
 }
-[[gnu::always_inline]] inline void add_far(Five& sum, const Five& u, Pack linear) {
+[[gnu::always_inline]] inline void add_far_neighbour(Fives& sum, const Fives& u, Pack linear) {
   for (int m = 0; m < 5; ++m) sum.c[m] += linear * u.c[m];
 }
-[[gnu::always_inline]] inline void add_own(Five& sum, const Five& u, const Five& p, Pack linear, double viscous) {
+[[gnu::always_inline]] inline void add_centre(Fives& sum, const Fives& u, const Fives& p, Pack linear, double viscous) {
   sum.c[0] = linear * u.c[0];
   for (int m = 0; m < 3; ++m) sum.c[1 + m] = linear * u.c[1 + m] - (20.0 / 3 * viscous) * p.c[m];
   Pack square = p.c[0] * p.c[0] + p.c[1] * p.c[1] + p.c[2] * p.c[2];
   sum.c[4] = linear * u.c[4] - (6 * viscous) * p.c[4] - (viscous / 3) * square;
 }
 template <int n>
-[[gnu::always_inline]] inline Five up(const Five& low, const Five& high) {
-  Five out;
-  for (int m = 0; m < 5; ++m) out.c[m] = up<n>(low.c[m], high.c[m]);
+[[gnu::always_inline]] inline Fives shift_up(const Fives& low, const Fives& high) {
+  Fives out;
+  for (int m = 0; m < 5; ++m) out.c[m] = shift_up<n>(low.c[m], high.c[m]);
   return out;
 }
 template <int n>
-[[gnu::always_inline]] inline Five down(const Five& low, const Five& high) {
-  Five out;
-  for (int m = 0; m < 5; ++m) out.c[m] = down<n>(low.c[m], high.c[m]);
+[[gnu::always_inline]] inline Fives shift_down(const Fives& low, const Fives& high) {
+  Fives out;
+  for (int m = 0; m < 5; ++m) out.c[m] = shift_down<n>(low.c[m], high.c[m]);
   return out;
 }
 
-// Primitives of three strips of a plane, in turn: b - 1, b, b + 1. Those of the planes above and below are computed
-// twice: planes of them would drive the state out of the second cache.
-struct Window {
+// Holds the primitives of the three strips b - 1, b and b + 1 of a plane. The primitives of the planes above and below
+// are computed again when needed: if whole planes were stored, the state would no longer fit into the second cache.
+struct PrimitiveWindow {
   const Layout& at;
-  Five* memory;  // three strips and a margin on both sides
+  Fives* memory;  // three strips and a margin on both sides
   static std::size_t size(const Layout& at) { return static_cast<std::size_t>(3 * at.strip() + 2 * Layout::margin); }
-  Five* strip(int b) const { return memory + Layout::margin + at.strip() * ((b + 1) % 3) + 1; }
+  Fives* strip(int b) const { return memory + Layout::margin + at.strip() * ((b + 1) % 3) + 1; }
 
-  void fill(int k, int b, const Five* u) const {
-    const Five* from = u + at.at(k, b, 0);
-    Five* to = strip(b);
-    for (int s = -1; s < at.vectors - 1; ++s) to[s] = primitive(from[s]);
+  void fill(int k, int b, const Fives* u) const {
+    const Fives* from = u + at.at(k, b, 0);
+    Fives* to = strip(b);
+    for (int s = -1; s < at.vectors - 1; ++s) to[s] = compute_primitives(from[s]);
   }
 };
 
-// out[s] = K(u) - forcing[s], s = 1..last, of strip b of plane k.
-inline void residual_strip(const Layout& at, const Coefficients& by, const Window& window, int k, int b, const Five* u,
-                           const Five* forcing, Five* out) {
+// Computes out[s] = K(u) - forcing[s] for s = 1..last, in strip b of plane k.
+inline void compute_residual_strip(const Layout& at, const Coefficients& by, const PrimitiveWindow& window, int k,
+                                   int b, const Fives* u, const Fives* forcing, Fives* out) {
   const std::ptrdiff_t strip = at.strip(), plane = at.plane(), up2 = k < at.nz ? 2 * plane : 0,
                        down2 = k > 1 ? 2 * plane : 0;
-  const Five *here = u + at.at(k, b, 0), *south = here - strip, *north = here + strip;
-  const Five *p = window.strip(b), *p_south = window.strip(b - 1), *p_north = window.strip(b + 1);
-  const Five y = by.y[static_cast<std::size_t>(b)];
+  const Fives *here = u + at.at(k, b, 0), *south = here - strip, *north = here + strip;
+  const Fives *p = window.strip(b), *p_south = window.strip(b - 1), *p_north = window.strip(b + 1);
+  const Fives y = by.y[static_cast<std::size_t>(b)];
   const std::array<double, 5> z = by.z[static_cast<std::size_t>(k)];
   const double flux = by.flux, viscous = by.viscous;
   const Pack own = y.c[2] + z[2];
-  for (int s = 1; s <= at.last(); ++s) {
-    const Five& x = by.x[static_cast<std::size_t>(s) + 1];
-    Five sum;
-    add_own(sum, here[s], p[s], x.c[2] + own, viscous);
-    add_far(sum, here[s - 2], x.c[0]);
-    add_near<0, -1>(sum, here[s - 1], p[s - 1], x.c[1], flux, viscous);
-    add_near<0, 1>(sum, here[s + 1], p[s + 1], x.c[3], flux, viscous);
-    add_far(sum, here[s + 2], x.c[4]);
-    add_far(sum, up<2>(south[s + lanes - 2], here[s - 2]), y.c[0]);
-    add_near<1, -1>(sum, up<1>(south[s + lanes - 1], here[s - 1]), up<1>(p_south[s + lanes - 1], p[s - 1]), y.c[1],
-                    flux, viscous);
-    add_near<1, 1>(sum, down<1>(here[s + 1], north[s - lanes + 1]), down<1>(p[s + 1], p_north[s - lanes + 1]), y.c[3],
-                   flux, viscous);
-    add_far(sum, down<2>(here[s + 2], north[s - lanes + 2]), y.c[4]);
-    add_far(sum, here[s - down2], pack_of(z[0]));
-    add_near<2, -1>(sum, here[s - plane], primitive(here[s - plane]), pack_of(z[1]), flux, viscous);
-    add_near<2, 1>(sum, here[s + plane], primitive(here[s + plane]), pack_of(z[3]), flux, viscous);
-    add_far(sum, here[s + up2], pack_of(z[4]));
+  for (int s = 1; s <= at.last_vector(); ++s) {
+    const Fives& x = by.x[static_cast<std::size_t>(s) + 1];
+    Fives sum;
+    add_centre(sum, here[s], p[s], x.c[2] + own, viscous);
+    add_far_neighbour(sum, here[s - 2], x.c[0]);
+    add_neighbour<0, -1>(sum, here[s - 1], p[s - 1], x.c[1], flux, viscous);
+    add_neighbour<0, 1>(sum, here[s + 1], p[s + 1], x.c[3], flux, viscous);
+    add_far_neighbour(sum, here[s + 2], x.c[4]);
+    add_far_neighbour(sum, shift_up<2>(south[s + lanes - 2], here[s - 2]), y.c[0]);
+    add_neighbour<1, -1>(sum, shift_up<1>(south[s + lanes - 1], here[s - 1]),
+                         shift_up<1>(p_south[s + lanes - 1], p[s - 1]), y.c[1], flux, viscous);
+    add_neighbour<1, 1>(sum, shift_down<1>(here[s + 1], north[s - lanes + 1]),
+                        shift_down<1>(p[s + 1], p_north[s - lanes + 1]), y.c[3], flux, viscous);
+    add_far_neighbour(sum, shift_down<2>(here[s + 2], north[s - lanes + 2]), y.c[4]);
+    add_far_neighbour(sum, here[s - down2], pack_of(z[0]));
+    add_neighbour<2, -1>(sum, here[s - plane], compute_primitives(here[s - plane]), pack_of(z[1]), flux, viscous);
+    add_neighbour<2, 1>(sum, here[s + plane], compute_primitives(here[s + plane]), pack_of(z[3]), flux, viscous);
+    add_far_neighbour(sum, here[s + up2], pack_of(z[4]));
     for (int m = 0; m < 5; ++m) out[s].c[m] = sum.c[m] - forcing[s].c[m];
   }
 }

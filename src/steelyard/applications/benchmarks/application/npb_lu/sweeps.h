@@ -1,20 +1,20 @@
 // NPB LU: one strip of a triangular sweep (RNR-94-007, section 3.3; the blocks are never formed).
 //
-// A point gives its three dependent neighbours their shares as soon as its own value is known: the products with the
-// off-diagonal blocks need its state and value alone. The diagonal block is lower triangular and solved as it is.
+// A point passes its contributions ("shares") to its three dependent neighbours as soon as its own value is known,
+// because the products with the off-diagonal blocks need only its state and value. The diagonal block is triangular.
 #pragma once
 #include "flow.h"
 #include "layout.h"
 
 namespace steelyard::npb::lu {
 
-// Numbers of a whole run; `first` and `second` are ωΔt/(2Δ) and ωΔt/Δ².
-struct Scalars {
+// The numbers that stay equal during a run; `first` and `second` are ωΔt/(2Δ) and ωΔt/Δ².
+struct SweepConstants {
   double first, second;
-  double diagonal, momentum, energy, mixed;  // of D: 1 + ..., and what viscosity adds over the density
+  double diagonal, momentum, energy, mixed;  // of D: 1 + ..., and the viscous terms, which are divided by the density
   double relaxed;                            // 1/(ω(2-ω))
 
-  Scalars(int n, double time_step)
+  SweepConstants(int n, double time_step)
       : first(omega * time_step * (n - 1) / 2), second(omega * time_step * (n - 1.0) * (n - 1.0)) {
     double twice = 2 * second / omega;
     diagonal = 1 + twice * (diffusion[0] + diffusion[1] + diffusion[2]);
@@ -25,13 +25,13 @@ struct Scalars {
   }
 };
 
-// What the Jacobians of a point are made of.
-struct Point {
+// The quantities of one point from which its Jacobians follow.
+struct JacobianTerms {
   Pack inverse, w[3], half, energy, enthalpy;  // 1/ρ, velocity, |w|²/2, e/ρ, (e + p)/ρ
   Pack by_momentum, by_energy;                 // inverses of D's diagonal
 
-  // One division for three inverses: it takes as long as some thirty other operations.
-  [[gnu::always_inline]] Point(const Five& u, const Scalars& c) {
+  // Divides once for three inverses, because a division takes as long as some thirty other operations.
+  [[gnu::always_inline]] JacobianTerms(const Fives& u, const SweepConstants& c) {
     Pack rho = u.c[0], a = c.diagonal * rho + c.momentum, b = c.diagonal * rho + c.energy, ab = a * b;
     Pack common = 1.0 / (rho * ab), squared = rho * rho * common;
     inverse = ab * common;
@@ -49,7 +49,7 @@ struct Changes {
   Pack x1, y[3], dot, z;
 };
 
-[[gnu::always_inline]] inline Changes changes_of(const Point& p, const Five& x) {
+[[gnu::always_inline]] inline Changes transform_to_changes(const JacobianTerms& p, const Fives& x) {
   Changes out;
   out.x1 = x.c[0];
   for (int m = 0; m < 3; ++m) out.y[m] = x.c[1 + m] - p.w[m] * x.c[0];
@@ -57,8 +57,8 @@ struct Changes {
   out.z = x.c[4] - p.energy * x.c[0];
   return out;
 }
-// Of D⁻¹ b.
-[[gnu::always_inline]] inline Changes solve(const Point& p, const Five& b, const Scalars& c) {
+// Returns D⁻¹ b in these variables.
+[[gnu::always_inline]] inline Changes solve(const JacobianTerms& p, const Fives& b, const SweepConstants& c) {
   Changes out;
   out.x1 = (1 / c.diagonal) * b.c[0];
   Pack scaled[3];
@@ -69,19 +69,19 @@ struct Changes {
   out.z = rest - (c.mixed * p.inverse * p.by_energy) * out.dot;
   return out;
 }
-[[gnu::always_inline]] inline Five vector_of(const Point& p, const Changes& v) {
-  Five x;
+[[gnu::always_inline]] inline Fives transform_to_vector(const JacobianTerms& p, const Changes& v) {
+  Fives x;
   x.c[0] = v.x1;
   for (int m = 0; m < 3; ++m) x.c[1 + m] = v.y[m] + p.w[m] * v.x1;
   x.c[4] = v.z + p.energy * v.x1;
   return x;
 }
 
-// The shares of a point's neighbours in x, y and z: ∓ω times the blocks' products with x; side 1 in the forward sweep,
-// -1 in the backward one.
+// Computes the shares of a point's neighbours in x, y and z: ∓ω times the blocks' products with x. `side` is 1 in the
+// forward sweep and -1 in the backward sweep.
 template <int side>
-[[gnu::always_inline]] inline void shares(const Point& p, const Changes& v, const Five& x, const Scalars& c,
-                                          Five (&out)[3]) {
+[[gnu::always_inline]] inline void compute_shares(const JacobianTerms& p, const Changes& v, const Fives& x,
+                                                  const SweepConstants& c, Fives (&out)[3]) {
   const double first = side * c.first;
   Pack viscous = (c.second * c34) * p.inverse;
   Pack pressure = (first * c2) * (v.z - v.dot + (p.energy - p.half) * v.x1);
@@ -101,16 +101,16 @@ template <int side>
 }
 
 typedef long long Mask __attribute__((vector_size(pack_bytes), may_alias));
-[[gnu::always_inline]] inline Five mask_lanes(const Five& x, Mask mask) {
-  Five out;
+[[gnu::always_inline]] inline Fives mask_lanes(const Fives& x, Mask mask) {
+  Fives out;
   for (int m = 0; m < 5; ++m) out.c[m] = reinterpret_cast<Pack>(reinterpret_cast<Mask>(x.c[m]) & mask);
   return out;
 }
-[[gnu::always_inline]] inline void add(Five& to, const Five& x) {
+[[gnu::always_inline]] inline void add(Fives& to, const Fives& x) {
   for (int m = 0; m < 5; ++m) to.c[m] += x.c[m];
 }
 
-// Which lanes of a vector are inner points of the block, by s and by strip.
+// Masks that select the lanes of a vector that are inner points of the block, by s and by strip.
 class Masks {
  public:
   explicit Masks(const Layout& at) : x_(static_cast<std::size_t>(at.vectors)), y_(static_cast<std::size_t>(at.strips)) {
@@ -133,33 +133,34 @@ class Masks {
   std::vector<Lanes> x_, y_;
 };
 
-// What goes from strip to strip and plane to plane, and over the block's borders.
-struct Carried {
-  Five* row;       // from the last strip to the next, by s: -lanes + 2..nx + 2 lanes
-  Five* vertical;  // from the last plane to the next, by strip and s
-  Five* edge;      // out of the block's column that was done last, one lane of each: 0..lanes - 1
-  Five* entry;     // values that enter the column of the block that is computed first; one lane of each: 0..lanes - 1
-  Five* beside;    // backward: into the row that is done first, by s
+// The shares that pass from strip to strip, from plane to plane, and over the block's borders.
+struct CarriedShares {
+  Fives* row;       // from the last strip to the next, by s: -lanes + 2..nx + 2 lanes
+  Fives* vertical;  // from the last plane to the next, by strip and s
+  Fives* edge;      // out of the block's column that was done last, one lane of each: 0..lanes - 1
+  Fives* entry;     // values that enter the column of the block that is computed first; one lane of each: 0..lanes - 1
+  Fives* beside;    // backward sweep: shares that enter the row that is computed first, by s
 };
 
-// v = D⁻¹(scale·given + shares), i ascending; u, given and v by s.
-inline void forward_strip(const Layout& at, const Scalars& c, const Masks& masks, const Carried& carried, int b,
-                          double scale, const Five* u, const Five* given, Five* v) {
-  Five out[3]{};
-  Five* vertical = carried.vertical + at.strip() * b;
-  const int last = at.last();
+// Computes v = D⁻¹(scale·given + shares) with ascending i. The index of u, given and v is s.
+inline void sweep_strip_forward(const Layout& at, const SweepConstants& c, const Masks& masks,
+                                const CarriedShares& carried, int b, double scale, const Fives* u, const Fives* given,
+                                Fives* v) {
+  Fives out[3]{};
+  Fives* vertical = carried.vertical + at.strip() * b;
+  const int last = at.last_vector();
   auto step = [&](int s, bool entering) __attribute__((always_inline)) {
-    Five sum;
+    Fives sum;
     for (int m = 0; m < 5; ++m) sum.c[m] = scale * given[s].c[m] + vertical[s].c[m];
     if (entering) add(sum, carried.entry[s - 1]);
-    Point p(u[s], c);
-    for (int m = 0; m < 5; ++m) sum.c[m] += up<1>(carried.row[s + lanes - 1].c[m], out[1].c[m]);
+    JacobianTerms p(u[s], c);
+    for (int m = 0; m < 5; ++m) sum.c[m] += shift_up<1>(carried.row[s + lanes - 1].c[m], out[1].c[m]);
     add(sum, out[0]);
     sum = mask_lanes(sum, masks.at(s, b));
     Changes change = solve(p, sum, c);
-    Five x = vector_of(p, change);
+    Fives x = transform_to_vector(p, change);
     v[s] = x;
-    shares<1>(p, change, x, c, out);
+    compute_shares<1>(p, change, x, c, out);
     carried.row[s] = out[1], vertical[s] = out[2];
     if (s >= at.nx) carried.edge[s - at.nx] = out[0];
   };
@@ -167,28 +168,28 @@ inline void forward_strip(const Layout& at, const Scalars& c, const Masks& masks
   for (int s = lanes + 1; s <= last; ++s) step(s, false);
 }
 
-// v += D⁻¹ shares, i descending, and the state's new value, u += v/(ω(2-ω)): nobody needs the old one any more.
+// Adds D⁻¹ shares to v with descending i, and updates the state, u += v/(ω(2-ω)), since the old one is not needed.
 template <bool top>
-inline void backward_strip(const Layout& at, const Scalars& c, const Masks& masks, const Carried& carried, int b,
-                           const Five* v, Five* u) {
-  Five out[3]{};
-  Five* vertical = carried.vertical + at.strip() * b;
-  const int last = at.last();
+inline void sweep_strip_backward(const Layout& at, const SweepConstants& c, const Masks& masks,
+                                 const CarriedShares& carried, int b, const Fives* v, Fives* u) {
+  Fives out[3]{};
+  Fives* vertical = carried.vertical + at.strip() * b;
+  const int last = at.last_vector();
   auto step = [&](int s, bool entering) __attribute__((always_inline)) {
-    Five sum = vertical[s];
+    Fives sum = vertical[s];
     if (entering) add(sum, carried.entry[s - at.nx]);
     if (top) add(sum, carried.beside[s]);
-    Point p(u[s], c);
-    Changes before = changes_of(p, v[s]);
-    for (int m = 0; m < 5; ++m) sum.c[m] += down<1>(out[1].c[m], top ? Pack{} : carried.row[s - lanes + 1].c[m]);
+    JacobianTerms p(u[s], c);
+    Changes before = transform_to_changes(p, v[s]);
+    for (int m = 0; m < 5; ++m) sum.c[m] += shift_down<1>(out[1].c[m], top ? Pack{} : carried.row[s - lanes + 1].c[m]);
     add(sum, out[0]);
     sum = mask_lanes(sum, masks.at(s, b));
     Changes change = solve(p, sum, c);
     change.x1 += before.x1, change.dot += before.dot, change.z += before.z;
     for (int m = 0; m < 3; ++m) change.y[m] += before.y[m];
-    Five x = vector_of(p, change);
+    Fives x = transform_to_vector(p, change);
     for (int m = 0; m < 5; ++m) u[s].c[m] += c.relaxed * x.c[m];
-    shares<-1>(p, change, x, c, out);
+    compute_shares<-1>(p, change, x, c, out);
     carried.row[s] = out[1], vertical[s] = out[2];
     if (s <= lanes) carried.edge[s - 1] = out[0];
   };

@@ -1,4 +1,4 @@
-// NPB LU on threads: each has a block of the grid, and tells its neighbours by flags in memory how far it is.
+// NPB LU on threads: each thread has a block of the grid, and flags in memory show its neighbours its progress.
 #include "../npb/threads.h"
 
 #include <array>
@@ -32,7 +32,7 @@ class Mailbox {
   void release() { taken_.store(++taken_own_, std::memory_order_release); }
 
  private:
-  // Planes that a thread may be ahead of its neighbour: few would make threads that share a core take turns too often.
+  // A thread may be so many planes ahead of its neighbour. With few, threads that share a core would switch too often.
   static constexpr std::size_t ring = 32;
   double* slot(std::size_t message) { return slots_.data() + message % ring * length_; }
 
@@ -46,10 +46,10 @@ class Mailbox {
 
 class ThreadLinks {
  public:
-  ThreadLinks(const Layout& at, Five* u, Worker worker, ThreadSum& sum) : at_(at), u_(u), worker_(worker), sum_(sum) {
+  ThreadLinks(const Layout& at, Fives* u, Worker worker, ThreadSum& sum) : at_(at), u_(u), worker_(worker), sum_(sum) {
     for (Side side : {west, east, south, north}) inbox_[side] = std::make_unique<Mailbox>(message_size(at, side));
   }
-  void meet(Side side, ThreadLinks& neighbour) { neighbours_[side] = &neighbour; }
+  void connect(Side side, ThreadLinks& neighbour) { neighbours_[side] = &neighbour; }
 
   void expect(Side, std::size_t) {}
   const double* receive(Side from) { return inbox_[from]->receive(); }
@@ -57,10 +57,10 @@ class ThreadLinks {
   double* reserve(Side to) { return outbox(to).reserve(); }
   void send(Side to, std::size_t) { outbox(to).send(); }
 
-  void share() { shared_.store(++shared_own_, std::memory_order_release); }
-  // Copies what neighbours have at the border. None of them changes it before this thread takes part in its next
-  // sweep.
-  void fetch(int k) {
+  void publish_border() { shared_.store(++shared_own_, std::memory_order_release); }
+  // Copies the neighbours' points at the border. A neighbour changes them only in its next sweep, which needs this
+  // thread.
+  void fetch_border(int k) {
     for (Side side : {west, east, south, north}) {
       ThreadLinks* other = neighbours_[side];
       if (!other) continue;
@@ -89,7 +89,7 @@ class ThreadLinks {
   }
 
   const Layout at_;
-  Five* u_;
+  Fives* u_;
   const Worker worker_;
   ThreadSum& sum_;
   std::array<std::unique_ptr<Mailbox>, 4> inbox_;
@@ -119,7 +119,7 @@ struct LU {
           solver(lu.size, layout, arrays, links, lu.problem.phases && index == 0) {}
   };
   std::vector<std::unique_ptr<Block>> blocks;
-  Outcome outcome;
+  RunResults outcome;
 
   LU(Params& p, Team& t)
       : problem(p, thread_model().name, known_classes, Growth::any),
@@ -134,37 +134,37 @@ struct LU {
       bytes += Arrays::bytes(Layout(decomposition, size.n, static_cast<int>(b)));
     problem.require(bytes);
     for (std::size_t b = 0; b < team.size(); ++b) blocks.push_back(std::make_unique<Block>(*this, b));
-    for (std::size_t b = 0; b < team.size(); ++b) introduce(b);
-    team.each([&](Worker w) { solver(w).clear(solution); });
+    for (std::size_t b = 0; b < team.size(); ++b) connect_neighbours(b);
+    team.each([&](Worker w) { solver(w).fill_memory(solution); });
   }
-  void introduce(std::size_t b) {
+  void connect_neighbours(std::size_t b) {
     Block& own = *blocks[b];
     auto columns = static_cast<std::size_t>(decomposition.columns);
-    if (own.layout.west) own.links.meet(west, blocks[b - 1]->links);
-    if (own.layout.east) own.links.meet(east, blocks[b + 1]->links);
-    if (own.layout.south) own.links.meet(south, blocks[b - columns]->links);
-    if (own.layout.north) own.links.meet(north, blocks[b + columns]->links);
+    if (own.layout.west) own.links.connect(west, blocks[b - 1]->links);
+    if (own.layout.east) own.links.connect(east, blocks[b + 1]->links);
+    if (own.layout.south) own.links.connect(south, blocks[b - columns]->links);
+    if (own.layout.north) own.links.connect(north, blocks[b + columns]->links);
   }
   Solver<ThreadLinks>& solver(Worker w) { return blocks[w.index]->solver; }
 
-  // NPB's untimed start: one step, all values anew, and the first residual.
+  // Carries out NPB's untimed start: one step, then all values again, and the first residual.
   void prepare(Worker w, std::size_t) {
-    solver(w).start(solution);
-    solver(w).first_residual();
+    solver(w).set_initial_state(solution);
+    solver(w).compute_first_residual();
     team.barrier().wait();
-    solver(w).steps(1);
+    solver(w).run_steps(1);
     team.barrier().wait();
-    solver(w).start(solution);
-    solver(w).first_residual();
+    solver(w).set_initial_state(solution);
+    solver(w).compute_first_residual();
   }
   void run(Worker w, std::size_t) {
-    solver(w).steps(size.steps);
-    State norms = solver(w).norms();
+    solver(w).run_steps(size.steps);
+    State norms = solver(w).compute_norms();
     if (w.index == 0) outcome.residual = norms, outcome.computed = true, outcome.proved = false;
   }
   Work work() const { return work_of(size); }
 
-  // The state is one step further then.
+  // Computes the proof of the result. Afterwards the state is one time step further.
   void prove() {
     std::vector<State> residuals(team.size());
     std::vector<std::array<double, 2>> defects(team.size());
@@ -179,7 +179,7 @@ struct LU {
       for (std::size_t m = 0; m < 5; ++m) sums[m] += residuals[b][m];
       left += defects[b][0], given += defects[b][1];
     }
-    outcome.by_points = blocks[0]->solver.roots(sums);
+    outcome.by_points = blocks[0]->solver.take_root_means(sums);
     outcome.left = std::sqrt(left / given), outcome.proved = true;
   }
   Verification verification() {
@@ -188,9 +188,9 @@ struct LU {
     for (auto& block : blocks) {
       State mine = block->solver.squared_errors(solution);
       for (std::size_t m = 0; m < 5; ++m) squares[m] += mine[m];
-      outcome.surface += block->solver.surface();
+      outcome.surface += block->solver.integrate_pressure();
     }
-    outcome.error = blocks[0]->solver.roots(squares);
+    outcome.error = blocks[0]->solver.take_root_means(squares);
     if (!size.published && outcome.computed && !outcome.proved) prove();
     return verified = verification_of(size, outcome);
   }

@@ -1,16 +1,16 @@
-// NPB LU: what one timed region does, and how the grid was divided, as a record tells them.
+// NPB LU: the work of one timed region and the division of the grid, as they are written into a record.
 #pragma once
 #include "classes.h"
 #include "layout.h"
 
 namespace steelyard::npb::lu {
 
-// Of an inner point in one step, counted in the loops: a multiply-add is two, what is computed again is counted again.
+// Flops for an inner point in one step, counted in the loops. A multiply-add is two; a repeated term counts each time.
 constexpr double residual_flops = 311, forward_flops = 192, backward_flops = 211;
 
-// B moved from and to memory for an inner point in one step, of 40 a state: forward, the state and the forcing are read
-// and the values written, for which their lines are read first; backward, the state is read and written and the values
-// are read. What fills up strips (some tenth more) and borders are left out.
+// Bytes from and to memory for an inner point in one step; a state has 40. Forward: the state, the forcing and the
+// lines of the values are read, and the values are written. Backward: the state is read and written, and the values
+// are read. The padding of strips (about a tenth more) and the borders are not counted.
 constexpr double moved_bytes = 40 * (2 + 2) + 40 * 3;
 
 inline Work work_of(const Class& c) {
