@@ -17,7 +17,7 @@ from steelyard.measure.launch.command_text import format_command
 from steelyard.measure.launch.rank_errors import explain, remove_reports
 from steelyard.measure.launch.start import job
 from steelyard.measure.machine.rank_placement import pair_placements, place_ranks
-from steelyard.measure.mpi import Job
+from steelyard.measure.mpi import Job, Order, leave_out_unused_hosts
 from steelyard.measure.run.asking import time_limit
 from steelyard.model import Axes, Benchmark, Case, Core, Host, Machine, Site, Source, Tool
 
@@ -54,6 +54,22 @@ def test_open_mpi_5_over_hosts_goes_round_them(wrapper: str) -> None:
 def test_open_mpi_puts_so_many_ranks_on_each_host(wrapper: str) -> None:
     told = words(wrapper, "openmpi", hosts=(Host("a", 8), Host("b", 8)), ranks_per_node=2)
     assert "--map-by slot --oversubscribe --host a:2,b:2" in told
+
+
+@pytest.mark.parametrize(
+    ("ranks", "per_node", "mapping", "used"),
+    [
+        (2, None, "block", "a"),
+        (3, None, "block", "ab"),
+        (2, 1, "block", "ab"),
+        (2, None, "cyclic", "ab"),
+        (9, None, "block", "abc"),
+    ],
+)
+def test_only_hosts_with_ranks_are_named(ranks: int, per_node: int | None, mapping: Order, used: str) -> None:
+    hosts = tuple(Host(name, 2) for name in "abc")
+    job = Job(Path("/p"), ranks, Tool("mpich", "/m", "4"), hosts=hosts, ranks_per_node=per_node, mapping=mapping)
+    assert "".join(host.name for host in leave_out_unused_hosts(job).hosts) == used
 
 
 @pytest.mark.parametrize(("slots", "cpus", "yields"), [(4, (0, 1), True), (1, (0, 1), False), (4, (), False)])

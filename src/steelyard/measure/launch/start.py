@@ -9,7 +9,7 @@ from steelyard.measure.launch import local
 from steelyard.measure.launch.scheduler import launcher
 from steelyard.measure.machine import openmp
 from steelyard.measure.machine.rank_placement import PAIRS, place_ranks
-from steelyard.measure.mpi import Job, Order, Transport
+from steelyard.measure.mpi import Job, Order, Transport, leave_out_unused_hosts
 from steelyard.measure.plan.variants import find
 from steelyard.model import Launch, Machine, Parameters, Site
 
@@ -50,7 +50,7 @@ def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> 
     variant = find(site.variants, parameters)
     options, environment = (variant.options, variant.environment) if variant else ((), {})
     path = Path(os.path.abspath(program))
-    return Job(
+    asked = Job(
         program=path,
         folder=path.parent,
         ranks=ranks,
@@ -63,3 +63,4 @@ def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> 
         extra=(*site.extra, *options),
         environment=environment,
     )
+    return leave_out_unused_hosts(asked)

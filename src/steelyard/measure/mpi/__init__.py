@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -198,6 +198,14 @@ def within(job: Job, option: str) -> list[str]:
 def slots(job: Job) -> str:
     """The hosts with as many places as each is to be given: 'a:2,b:2'."""
     return ",".join(f"{h.name}:{job.ranks_per_node or h.slots}" for h in job.hosts)
+
+
+def leave_out_unused_hosts(job: Job) -> Job:
+    """Returns the job with the hosts that get ranks. A launcher starts a daemon on each host, and fails if one host is lost."""
+    if job.ranks > sum(job.ranks_per_node or host.slots for host in job.hosts):
+        return job
+    used = set(places(job))
+    return replace(job, hosts=tuple(host for host in job.hosts if host.name in used))
 
 
 def places(job: Job) -> tuple[str, ...]:
