@@ -49,10 +49,10 @@ def thin(run: Run, preset: str, seconds: float | None) -> Run:
         kept = [i for i, case in enumerate(launch.cases) if is_planned(case, planned[case.benchmark])]
         places |= {(launch.number, i): place for place, i in enumerate(kept)}
         launches.append(replace(launch, cases=tuple(launch.cases[i] for i in kept)))
-    chosen = [
-        replace(r, case=places[r.launch, r.case]) for r in run.records if (r.launch, r.case) in places
-    ]
-    print(f"{len(cases)} records, of which the plan of today has {len(places)}; it leaves out {sum(plan.left_out.values())} cases.")
+    chosen = [replace(r, case=places[r.launch, r.case]) for r in run.records if (r.launch, r.case) in places]
+    print(
+        f"{len(cases)} records, of which the plan of today has {len(places)}; it leaves out {sum(plan.left_out.values())} cases."
+    )
     return replace(run, plan=replace(run.plan, launches=tuple(x for x in launches if x.cases)), records=tuple(chosen))
 
 
@@ -68,7 +68,10 @@ def list_main_figures(evaluation: Evaluation) -> Mapping[str, str]:
 def list_findings(evaluation: Evaluation) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for f in evaluation.findings:
-        found[f"{f.rule} {f.benchmark}".strip() + "+" * sum(n.rstrip("+") == f"{f.rule} {f.benchmark}".strip() for n in found)] = f"[{f.level}] {f.seen}"
+        found[
+            f"{f.rule} {f.benchmark}".strip()
+            + "+" * sum(n.rstrip("+") == f"{f.rule} {f.benchmark}".strip() for n in found)
+        ] = f"[{f.level}] {f.seen}"
     return found
 
 

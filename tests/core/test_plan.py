@@ -16,7 +16,7 @@ from steelyard.measure.plan import EFFORTS, MEMORY, catalogue, estimate, length,
 from steelyard.measure.plan.forecast import Forecast
 from steelyard.measure.plan.refusal import refuse
 from steelyard.measure.run.asking import line
-from steelyard.model import Axes, Benchmark, Effort, Host, Machine, Parameters, Plan, Sampling, Source
+from steelyard.model import Axes, Benchmark, Effort, Host, Machine, Parameters, Plan, Sampling, Scalar, Source
 from steelyard.model.left_out import left_out
 from steelyard.model.roles import Headline
 from steelyard.statistics.results import main_figures
@@ -291,6 +291,22 @@ def test_what_a_preset_leaves_out_makes_the_grid_of_its_sizes_coarser() -> None:
     assert len({ranks for _, ranks in sizes}) == 3
     largest = max(size for measured in sizes.values() for size in measured)
     assert sum({8, largest} <= measured for measured in sizes.values()) > len(sizes) / 3
+
+
+@pytest.mark.parametrize("cores", [2, 16, 128])
+def test_a_comparison_of_two_words_stays_whole_if_cases_are_left_out(cores: int) -> None:
+    plan = make(catalogue.find(), builders.machine(cores=cores), EFFORTS["quick"], {}, ["gcc"], mpis=["openmpi-5"])
+    kernels: dict[Scalar, set[str]] = {"yes": set(), "no": set()}
+    listed = [
+        c for x in plan.launches for c in x.cases if c.benchmark == "core.kernels" and "stride" not in c.parameters
+    ]
+    (smallest, _), *_ = Counter(
+        c.parameters["elements"] for c in listed if c.parameters["vectors"] == "no"
+    ).most_common()
+    for case in (c for c in listed if c.parameters["elements"] == smallest):
+        kernels[case.parameters["vectors"]].add(case.kernel)
+    assert len(kernels["no"]) >= 5
+    assert len(kernels["yes"] - kernels["no"]) <= 1  # the last one that fitted
 
 
 def test_the_length_of_a_run_follows_from_plan_preset_budget_and_the_load_of_others(two_sockets: Machine) -> None:

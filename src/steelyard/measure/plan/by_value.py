@@ -234,8 +234,9 @@ def _fill(
 def coarse_first(cases: Sequence[Case], machine: Machine) -> list[Case]:
     """Returns the cases so that the first ones lie on a coarse grid: ends of each axis of numbers, its middle, the quarters.
 
-    The first word of another axis, such as the kernel, counts as an end, the other words as the middle. Half of the time counts
-    as much as one halving of an axis.
+    The first value of an axis, at which a benchmark compares its other parameters, counts as an end, and both words of an axis of
+    two, which are only worth something together. Of more words, such as the kernels, all but the first count as the middle. Half
+    of the time counts as much as one halving of an axis.
     """
     axes: dict[str, dict[Scalar, None]] = {}
     for case in cases:
@@ -257,7 +258,7 @@ def _words(case: Case) -> Iterable[tuple[str, Scalar]]:
 def _count_halvings(axis: Sequence[Scalar]) -> dict[Scalar, int]:
     """Returns how often an axis of numbers is halved until a value is the middle of a part; 0 for its ends."""
     if any(isinstance(value, str) for value in axis):
-        return {value: min(at, 1) for at, value in enumerate(axis)}
+        return {value: min(at, 1) if len(axis) > 2 else 0 for at, value in enumerate(axis)}
     values = sorted(axis)
     depths = {values[0]: 0, values[-1]: 0}
     parts, depth = [(0, len(values) - 1)], 1
@@ -266,7 +267,7 @@ def _count_halvings(axis: Sequence[Scalar]) -> dict[Scalar, int]:
         depths.update((values[middle], depth) for _, middle, _ in middles)
         parts = [part for begin, middle, end in middles for part in ((begin, middle), (middle, end))]
         depth += 1
-    return depths
+    return depths | {axis[0]: 0}
 
 
 def _add_fitting(start: Start, case: Case, machine: Machine, left: float) -> float:
