@@ -355,6 +355,17 @@ def test_a_run_ends_at_its_stated_length_and_counts_down_to_it(
     assert all(p.elapsed + p.seconds_left == pytest.approx(100) for p in seen)
 
 
+def test_only_a_run_that_is_filled_measures_settled_cases_until_its_stated_length(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    seconds = {}
+    for filled in (True, False):
+        e = measurer(two_sockets, tmp_path / str(filled), script, plan(10, 2), length=100.0, filled=filled)
+        e.run()
+        seconds[filled] = e.seconds
+    assert seconds[False] < 0.8 * seconds[True] <= 80
+
+
 def test_a_full_disk_ends_the_run_and_loses_nothing(
     two_sockets: Machine, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,14 @@ def test_the_times_are_those_of_loggopsim(tmp_path: Path, ranks: Ranks, whole: i
     assert Oracle(ranks, BOOK).run() == stream
 
 
+def test_messages_that_wait_for_one_receiver_take_no_quadratic_time(tmp_path: Path) -> None:
+    """If each of 25,600 waiting messages were tried again after each other one, this would take a minute."""
+    senders, each = 64, 400
+    ranks = [[receives(1 + i % senders) for i in range(senders * each)], *[[sends(0)] * each] * senders]
+    one = BOOK.o + BOOK.G * (LONG - 1)
+    assert streamed(tmp_path, ranks)[1] == 1000 * (BOOK.o + BOOK.L + senders * each * one)
+
+
 # Worked out by hand from the three rules.
 def test_an_early_message_takes_the_processor_at_its_arrival(tmp_path: Path) -> None:
     """It comes at 4000, is taken until 54646, and the computing begins there: its receive is open from the end on."""

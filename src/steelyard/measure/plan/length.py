@@ -78,6 +78,11 @@ def whole(plan: Plan, free: float = 1.0, budget: float | None = None, effort: Ef
     return measuring(plan, free, budget, effort) + evaluating(plan) * _slow_down(free)
 
 
+def shortest(plan: Plan, free: float = 1.0) -> float:
+    """Returns the seconds from the first case to the end of the command, if no case needs further launches."""
+    return (plan.seconds + evaluating(plan)) * _slow_down(free)
+
+
 def cases(plan: Plan) -> int:
     """Returns the number of cases as the result counts them: each once, however many launches it has."""
     return sum(len(launch.cases) for launch in plan.launches if launch.repetition == 1)

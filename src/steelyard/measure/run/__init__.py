@@ -53,7 +53,8 @@ class Surroundings:
 class Measurer:
     """Carries out a plan. `budget` is the maximum time in seconds; `notes` counts the cases that did not fit.
 
-    `length` is the stated time in seconds, in which the run should end (None: by the preset, and by the load so far).
+    `length` is the stated time in seconds, in which the run should end (None: by the preset, and by the load so far). If
+    `filled`, a stated time of more than a minute is used to its end, and otherwise only for cases that are not settled.
     """
 
     machine: Machine
@@ -63,6 +64,7 @@ class Measurer:
     done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) of a resumed run that are finished
     budget: float | None = None
     length: float | None = None
+    filled: bool = True
     show: Callable[[Progress], None] = lambda progress: None
     around: Surroundings = field(default_factory=Surroundings)
     site: Site = field(default_factory=Site)
@@ -96,7 +98,7 @@ class Measurer:
 
     def _settle(self) -> None:
         """Adds launches of the cases that are not settled, while the promised length of the preset leaves time."""
-        filled = self.budget is None and self.length is not None and self.length > FILLED
+        filled = self.filled and self.budget is None and self.length is not None and self.length > FILLED
         further = second.launches(self.plan, self.forecast, self._list_case_records, self._count_time_left, filled)
         for launch in further:
             self.plan = replace(self.plan, launches=(*self.plan.launches, launch))

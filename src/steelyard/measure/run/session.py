@@ -38,6 +38,8 @@ from steelyard.model.units import duration, percent
 from steelyard.model.words import plural
 from steelyard.system import files
 
+ALIKE = 0.9  # share of the longest time of a run from which its shortest time is not stated
+
 
 def start(
     request: Request, runs: Path, screen: Screen, sensing: Sensing | None = None, name: str | None = None
@@ -63,8 +65,8 @@ def start(
     here = replace(here, machine=add_host_facts(here.machine, here.site, screen))
     programs = here.programs(screen)
     effort = length.shorten(request.effort, (time.monotonic() - begun) / len(here.toolchains))
-    chosen = bool(request.budget or request.shape or (sensing and sensing.wanted))
-    if effort.most != request.effort.most and not chosen:
+    sensed = bool(sensing and sensing.wanted)
+    if effort.most != request.effort.most and not (request.budget or request.shape or sensed):
         plan, here, again = setup.plan(replace(request, effort=effort), here)
         for warning in (text for text in again if text not in warnings):
             screen.warn(warning)
@@ -75,7 +77,8 @@ def start(
         "job": f"{within[0].name} {within[1].job}" if within else None,
     }
     free = _look(plan, here, programs, best, screen, request.wait)
-    screen.inform(f"steelyard: {state_length(plan, free, request.budget, effort)}")
+    chosen = bool(request.only or request.shape or request.settings or sensed)
+    screen.inform(f"steelyard: {state_length(plan, free, request.budget, effort, chosen)}")
     folder = records.RunFolder.create(runs, here.machine, plan, about, name or "")
     measurer = Measurer(
         machine=here.machine,
@@ -84,12 +87,11 @@ def start(
         folder=folder,
         budget=request.budget,
         length=length.measuring(plan, free, request.budget, effort),
+        filled=not chosen,
         site=here.site,
         best=Best(best_pace.trusted(best), here.machine),
         patience=Patience(),
-        mains=None
-        if request.shape or request.settings or (sensing and sensing.wanted)
-        else by_value.main_places(here.benchmarks, plan),
+        mains=None if request.shape or request.settings or sensed else by_value.main_places(here.benchmarks, plan),
     )
     return _carry_out(measurer, screen, recorded(sensing, folder.path, screen, afresh=True))
 
@@ -133,11 +135,20 @@ def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict
     }
 
 
-def state_length(plan: Plan, free: float, budget: float | None, effort: Effort | None = None) -> str:
-    """Returns the sentence on the length of a run, if nobody else uses the machine in the share `free` of the time."""
+def state_length(
+    plan: Plan, free: float, budget: float | None, effort: Effort | None = None, chosen: bool = False
+) -> str:
+    """Returns the sentence on the length of a run, if nobody else uses the machine in the share `free` of the time.
+
+    `chosen`: the user chose the cases. Then the run ends as soon as they are settled.
+    """
     launches = max((launch.repetition for launch in plan.launches), default=1)
     cases = plural(length.cases(plan), "case") + (f", each in {launches} launches" if launches > 1 else "")
-    return f"The run takes about {duration(length.whole(plan, free, budget, effort))}: {cases}."
+    seconds = length.whole(plan, free, budget, effort)
+    least = length.shortest(plan, free)
+    if chosen and budget is None and least < ALIKE * seconds:
+        return f"The run takes about {duration(least)}, and up to {duration(seconds)} if launches of a case differ: {cases}."
+    return f"The run takes about {duration(seconds)}: {cases}."
 
 
 def _look(plan: Plan, here: Setup, programs: Programs, best: Shown, screen: Screen, wait: float) -> float:
