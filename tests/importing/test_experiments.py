@@ -306,3 +306,20 @@ def test_a_copy_in_a_later_import_counts_as_known(
         name: Path(run["run"]).name for name in ("a/iter-1.out", "a/log-1.out")
     }
     assert [run["files"] for run in again["runs"]] == [["b/log-1.out"]]
+
+
+def test_a_log_that_repeats_another_output_counts_once(
+    capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    heading, hpl = output("osu_mbw_mr.txt").split("\n4 ")[0], output("hpl.txt")
+    rates = {2**n: 31608531.76 - 1234.56 * n for n in range(2, 14)}
+    part = "\n".join([heading, *(f"{n:<12} {n * rate / 1e6:18.2f} {rate:18.2f}" for n, rate in rates.items()), ""])
+    other = re.sub(r"(\d)\b(?=\n)", lambda digit: str(9 - int(digit[1])), part)
+    write(
+        tmp_path,
+        {"a/all.out": f"{hpl}{part}", "a/part.out": f"{part}\n", "b/1.out": part, "b/2.out": f"{other}{hpl}"},
+    )
+    answer = imported(capsys, ".")
+    assert answer["equal"] == [{"file": "./a/part.out", "same_as": "./a/all.out"}]
+    assert sum(run["values"] for run in answer["runs"]) == 3 * len(read(part).values) + 2 * len(read(hpl).values)

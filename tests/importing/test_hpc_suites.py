@@ -224,3 +224,11 @@ def test_the_times_of_graph500_are_read_from_an_output_without_its_end() -> None
     whole = output("graph500_3.txt")
     start = "\n".join(line for line in whole.splitlines() if "TEPS" not in line) + "\n"
     assert numbers(read(start), "time") == numbers(read(whole), "time") != []
+
+
+def test_hpcc_with_another_table_is_another_case() -> None:
+    part = "Begin of MPIRandomAccess section.\nTotal Main table size = 2^{0} = {1} words\n"
+    part += "0.00{2} Billion(10^9) Updates    per second [GUP/s]\nEnd of MPIRandomAccess section.\n"
+    head = "This is the DARPA/DOE HPC Challenge Benchmark version 1.4.1 October 2003\n"
+    values = read("".join(head + part.format(n, 2**n, 1200 + n) for n in (25, 26))).values
+    assert [value.parameters["N"] for value in values] == [2**25, 2**26]

@@ -556,6 +556,7 @@ def test_outputs_below_different_commands_are_different_experiments() -> None:
         (("Run 1 of 2 at 10:11:12", "Run 2 of 2 at 11:12:13"), [None, None]),
         (("Mon May  6 10:00:01 UTC 2024", "Tue May  7 10:00:01 UTC 2024"), [None, None]),
         (("job 1234567 begins", "job 1234571 begins"), [None, None]),
+        (("x-run-1 x-run-2", "x-run-1 x-run-3"), ["x-run-2", "x-run-3"]),
         (("first run (no cache)", "second run (cached)"), ["first (no cache)", "second (cached)"]),
     ],
 )  # fmt: skip
@@ -644,3 +645,24 @@ def test_machines_of_a_service_count_in_folders_of_different_depths() -> None:
     names = [f"{run}/{folder}/{n}/x.out" for run in ("first", "second") for n in (1, 2)
              for folder in ("data/aws/size-4-c6a.16xlarge", "data/size-4-c6a.16xlarge")]  # fmt: skip
     assert {system for system, _ in told(names)} == {"c6a.16xlarge"}
+
+
+def test_places_of_measurements_and_of_files_tell_values_apart() -> None:
+    names = [
+        f"{place}/{kind}/12439{n}.log"
+        for n in range(3)
+        for place in ("cores", "nodes")
+        for kind in ("latency", "bandwidth")
+    ]
+    assert {system for system, _ in told(names)} == {""}
+    assert len({str(own) for _, own in told(names)}) == 4
+    outer, inner = (
+        own.get("folder_depth") for _, own in told(["s/1/summary.txt", "s/1/results/2024-05-31/summary.txt"])
+    )
+    assert outer != inner
+
+
+def test_numbers_of_jobs_count_beside_names_with_words() -> None:
+    jobs = [f"t/2/cores/latency/{n}.log" for n in (124395, 124397, 124411)]
+    alike = [str(own) for _, own in told([*jobs, "t/1/latency.log", "t/3/latency/cores.log"])]
+    assert [len({*alike[:3]}), len({*alike})] == [1, 3]

@@ -297,6 +297,8 @@ def test_a_file_that_cannot_be_opened_is_named(monkeypatch: pytest.MonkeyPatch, 
     write(there, {"osu.txt": osu()})
     found, _ = sources.find_sources(["osu.txt"])
     (there / "osu.txt").unlink()
-    collection = collecting.collect(found, collecting.choose_formats([], []), {}, lambda words, left: None)
+    collection = collecting.collect(
+        found, collecting.choose_formats([], []), collecting.Known(), lambda words, left: None
+    )
     assert isinstance(collection, Collection)
     assert [row.reason for row in collection.unread] == ["No such file or directory"]

@@ -461,3 +461,24 @@ def test_the_loss_of_iperf3_is_that_of_its_counts(share: str, loss: float | None
     found = read(text)
     assert [v.value for v in found.values if v.metric == "loss"] == ([] if loss is None else [pytest.approx(loss)])
     assert ("396/400 lost datagrams are not 12 %" in " ".join(found.problems)) == (loss is None)
+
+
+def test_the_extended_score_of_io500_is_another_case() -> None:
+    lines = "[SCORE ] Bandwidth 2.631452 GiB/s : IOPS 59.850429 kiops : TOTAL 12.549643\n"
+    lines += "[SCOREX] Bandwidth 1.958556 GiB/s : IOPS 81.864024 kiops : TOTAL 12.662357\n"
+    scores = [
+        value
+        for value in read(output("io500.txt").partition("[SCORE")[0] + lines).values
+        if value.benchmark == "io500.score"
+    ]
+    assert [value.parameters.get("score") for value in scores] == [None] * 3 + ["extended"] * 3
+
+
+def test_mdtest_with_one_iteration_has_each_rate_once() -> None:
+    text = "mdtest-1.9.4-rc1 was launched with 8 total task(s) on 2 node(s)\n"
+    text += "V-1:   File stat         :        217.551 sec,      18827.741 ops/sec\n"
+    text += "SUMMARY: (of {} iterations)\n   Operation      Max      Min      Mean      Std Dev\n"
+    text += "   ---      ---      ---      ---      ---\n"
+    text += "   File stat         :      18827.823      18827.823      18827.823          0.000\n"
+    assert [value.value for value in read(text.format(1)).values] == [18827.823]
+    assert 18827.741 in [value.value for value in read(text.format(2)).values]

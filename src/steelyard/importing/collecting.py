@@ -4,7 +4,7 @@ import hashlib
 import re
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -159,23 +159,62 @@ def collect(sources: Sequence[Source], formats: Sequence[Format], known: Known, 
 
 
 def _set_copies_aside(collection: Collection) -> None:
-    """Moves files that repeat all numbers of another one in their folder to the equal files. The one that states most stays.
+    """Moves files of which another file of their folder has all numbers to the equal files. The one that states most stays.
 
-    A copy may lack what stands around an output. Few or short numbers may be equal by chance.
+    A copy may lack what stands around an output, and a log may repeat results. Few or short numbers may be equal by chance.
     """
-    alike: dict[object, list[ReadFile]] = defaultdict(list)
-    for file in collection.files:
-        alike[_name_folder(file.name), _hash_numbers(file.reading.values)].append(file)
-    copies: dict[str, dict[str, str]] = defaultdict(dict)  # of the file that stays, by digest
-    for files in (files for files in alike.values() if len(files) > 1 and _has_long_numbers(files[0])):
-        (best, known), *others = sorted(((file, _list_facts(file)) for file in files), key=lambda pair: -len(pair[1]))
-        for other, facts in others:
-            if all(known.get(name, fact) == fact for name, fact in facts.items()):
-                copies[best.digest][other.digest] = other.name
-                collection.equal[other.name] = best.name
-    aside = {digest for found in copies.values() for digest in found}
-    files = [file for file in collection.files if file.digest not in aside]
-    collection.files = [replace(file, copies=copies.get(file.digest, {})) for file in files]
+    folders: dict[str, list[int]] = defaultdict(list)
+    for at, file in enumerate(collection.files):
+        folders[_name_folder(file.name)].append(at)
+    copies: dict[int, dict[str, str]] = defaultdict(dict)  # of the file that stays, by digest
+    aside = set[int]()
+    for members in (members for members in folders.values() if len(members) > 1):
+        kept: dict[int, set[int]] = defaultdict(set)  # by number
+        for at in sorted(members, key=lambda at: [-n for n in _count_facts(collection.files[at])]):
+            file = collection.files[at]
+            numbers = {hash(_list_numbers(value)) for value in file.reading.values}
+            whole = _find_whole(collection, file, numbers, kept) if _has_long_numbers(file) else None
+            if whole is None:
+                for one in numbers:
+                    kept[one].add(at)
+            else:
+                aside.add(at)
+                copies[whole][file.digest] = file.name
+                collection.equal[file.name] = collection.files[whole].name
+    collection.files = [
+        replace(file, copies=copies.get(at, {})) for at, file in enumerate(collection.files) if at not in aside
+    ]
+
+
+def _count_facts(file: ReadFile) -> tuple[int, int]:
+    """Returns the numbers of values and of what the file states besides them."""
+    stated = sum(len(value.parameters) for value in file.reading.values)
+    return len(file.reading.values), stated + len(_list_facts(file))
+
+
+def _find_whole(collection: Collection, file: ReadFile, numbers: Set[int], kept: Mapping[int, Set[int]]) -> int | None:
+    """Returns the first of the kept files that has all these numbers and states nothing else; None without any."""
+    found: Set[int] | None = None
+    for one in numbers:
+        found = kept.get(one, frozenset()) if found is None else found & kept.get(one, frozenset())
+        if not found:
+            return None
+    return next((at for at in sorted(found or ()) if _is_part(file, collection.files[at])), None)
+
+
+def _is_part(file: ReadFile, whole: ReadFile) -> bool:
+    """Returns whether neither the files nor equal numbers in them state different things."""
+    known, values = _list_facts(whole), defaultdict[object, list[ForeignValue]](list)
+    for value in whole.reading.values:
+        values[_list_numbers(value)].append(value)
+    return all(known.get(name, fact) == fact for name, fact in _list_facts(file).items()) and all(
+        any(_agree(value, other) for other in values[_list_numbers(value)]) for value in file.reading.values
+    )
+
+
+def _agree(value: ForeignValue, other: ForeignValue) -> bool:
+    names = value.parameters.keys() & other.parameters.keys()
+    return all(value.parameters[name] == other.parameters[name] for name in names)
 
 
 def _set_known_aside(collection: Collection, known: Known) -> None:
@@ -191,12 +230,11 @@ def _set_known_aside(collection: Collection, known: Known) -> None:
     left = list[ReadFile]()
     for file in collection.files:
         run, others = earlier.get((_name_folder(file.name), _hash_numbers(file.reading.values)), ("", ()))
-        pairs = zip(_sort_numbers(file.reading.values), _sort_numbers(others), strict=False)
-        stated = (
-            (own, other, name) for own, other in pairs for name in own.parameters.keys() & other.parameters.keys()
-        )
-        agrees = all(own.parameters[name] == other.parameters[name] for own, other, name in stated)
-        if run and agrees and _has_long_numbers(file):
+        if (
+            run
+            and _has_long_numbers(file)
+            and all(map(_agree, _sort_numbers(file.reading.values), _sort_numbers(others)))
+        ):
             collection.known[file.name] = run
         else:
             left.append(file)
@@ -221,16 +259,20 @@ def _hash_numbers(values: Sequence[ForeignValue]) -> int:
 
 
 def _has_long_numbers(file: ReadFile) -> bool:
-    mantissas = {f"{value.value:.12e}".partition("e")[0].replace(".", "").strip("-0") for value in file.reading.values}
-    long = [len(digits) for digits in mantissas if len(digits) >= FULL]
-    return len(long) >= FEWEST and sum(long) >= DIGITS
+    long = _list_long(file.reading.values)
+    return len(long) >= FEWEST and sum(map(len, long)) >= DIGITS
 
 
-def _list_facts(file: ReadFile) -> dict[object, object]:
-    """Returns what the file states besides its numbers."""
+def _list_long(values: Sequence[ForeignValue]) -> list[str]:
+    """Returns the different mantissas of the values that have many digits."""
+    mantissas = {f"{value.value:.12e}".partition("e")[0].replace(".", "").strip("-0") for value in values}
+    return [digits for digits in mantissas if len(digits) >= FULL]
+
+
+def _list_facts(file: ReadFile) -> dict[object, str]:
+    """Returns what the file states besides its values."""
     found = file.reading
-    facts: dict[object, object] = {(at, k): x for at, v in enumerate(found.values) for k, x in v.parameters.items()}
-    facts |= {(tool, name): text for tool, own in found.conditions.items() for name, text in own.items()}
+    facts: dict[object, str] = {(tool, k): text for tool, own in found.conditions.items() for k, text in own.items()}
     return facts | {name: text for name in ("host", "started", "system") if (text := getattr(found, name))}
 
 

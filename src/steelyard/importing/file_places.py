@@ -14,6 +14,7 @@ from steelyard.importing.name_facts import (
     NEUTRAL,
     SETTING,
     SIZED,
+    UNITS,
     UNTYPED,
     Fact,
     are_likely_counts,
@@ -36,7 +37,10 @@ _DATED = re.compile(
 )
 _HINTS = ("system", "machine", "cluster", "platform", "host", "site", "arch")
 _RESULTS = re.compile(r"(?:results?|outputs?)(?![a-z])", re.IGNORECASE)  # a folder with one folder for each system
-_GENERAL = {*NEUTRAL, "benchmark", "bench", "test", "experiment", "data", "raw", "cache"}  # words that name no system
+_GENERAL = {  # words that name no system
+    *NEUTRAL, *UNITS, "benchmark", "bench", "test", "experiment", "data", "raw", "cache", "latency", "bandwidth", "throughput",
+    "performance", "perf", "speed", "time", "power", "energy",
+}  # fmt: skip
 Kind = tuple[str, str]  # a benchmark, and the tool that measured it
 
 

@@ -108,7 +108,9 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
                 own = [places[at] for at in alike]
                 named_here = [identities[at].system for at in alike]
                 facts = [list_further_facts(place, level, name) for place, name in zip(own, named_here, strict=True)]
-                stating += _tell_apart(own, _add_endings(own, _add_numbering(own, facts)), kind, alike)
+                stating += _tell_apart(
+                    own, _add_endings(own, _add_numbering(own, _add_depths(own, facts))), kind, alike
+                )
     chosen = choose_parts(stating)
     lacking: set[tuple[int | None, str]] = set()
     for one in sorted(chosen, key=lambda one: len(files) if one.part.folder is None else one.part.folder):
@@ -150,6 +152,24 @@ def _add_endings(
         return facts
     return [
         [*levels[:-1], [*levels[-1], Fact("ending", place.ending)]] for place, levels in zip(places, facts, strict=True)
+    ]
+
+
+def _add_depths(
+    places: Sequence[Place], facts: Sequence[Sequence[Sequence[Fact]]]
+) -> Sequence[Sequence[Sequence[Fact]]]:
+    """Returns the facts with the number of folders where names differ in it only: x.out and results/x.out may be two runs."""
+    depths = [sum(map(bool, place.names)) - 1 for place in places]
+    alike: dict[object, set[int]] = defaultdict(set)
+    kept = [
+        tuple(f for f in chain(*levels) if f.meaning not in (*BESIDE, "number") and not is_neutral(str(f.value)))
+        for levels in facts
+    ]
+    for key, depth in zip(kept, depths, strict=True):
+        alike[key].add(depth)
+    return [
+        [*levels[:-1], [*levels[-1], Fact("folder_depth", depth)]] if len(alike[key]) > 1 else levels
+        for levels, key, depth in zip(facts, kept, depths, strict=True)
     ]
 
 
@@ -311,6 +331,10 @@ def _read_column(column: Sequence[Fact | None], folder: int | None, word: str) -
     different = tuple(dict.fromkeys(value for value in values if value is not None))
     if not meanings & {*UNTYPED}:
         return Part(folder, min(meanings), different), values
+    jobs = {value for value in different if str(value).isdigit()}
+    if 1 < len(jobs) < len(different) and are_jobs([*map(str, jobs)]):  # beside names with words
+        values = [None if value in jobs else value for value in values]
+        different = tuple(value for value in different if value not in jobs)
     texts = [str(value) for value in different]
     neutral = all(map(is_neutral, texts))
     if (

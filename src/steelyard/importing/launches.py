@@ -49,7 +49,7 @@ _FLUX_MARK, MOST_RANKS = "START OF JOBSPEC", 10**9
 _FLUX_JOB = rf"(?m)^{_FLUX_MARK}[ \t]*\r?\n(\{{.*\}})"
 _CHANNEL = r"CALIPER: \(0\): Creating channel ([\w.-]{1,60})"
 
-_COUNTER = re.compile(rf"\b(?:{'|'.join((*sorted(COUNTED), 'step'))})s?[\W_]*\d", re.IGNORECASE)
+_COUNTER = re.compile(rf"(?<![\w-])(?:{'|'.join((*sorted(COUNTED), 'step'))})s?[\W_]*\d+", re.IGNORECASE)
 
 
 def find_commands(text: Text) -> list[tuple[int, str]]:
@@ -118,8 +118,8 @@ def _hide_digits(line: str) -> str:
 
 
 def _count_only(lines: Sequence[str]) -> bool:
-    """Returns whether the lines differ in a number behind a word such as "run" only, or in those of jobs and processes."""
-    if len({*map(_hide_digits, lines)}) == 1 and _COUNTER.search(lines[0]):
+    """Returns whether the lines differ in one number behind a word such as "run" only, or in those of jobs and processes."""
+    if len({*map(_hide_digits, lines)}) == 1 and len(_COUNTER.findall(lines[0])) == 1:
         return True
     numbers = [re.findall(rf"\d{{{JOB},}}", line) for line in lines]
     rest = {re.sub(rf"\d{{{JOB},}}", "#", line) for line in lines}

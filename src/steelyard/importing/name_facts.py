@@ -44,7 +44,7 @@ SIZED = {  # words before a number that states a size, a place or a setting, and
     "hca", "mlx", "gpu", "core", "cpu", "socket", "thread", "rank", "hop", "depth", "block", "batch", "tile", "queue", "qd", "bs",
     "system", "sys", "machine", "cluster", "platform", "host", "site", "arch", "server", "partition", "vm", "instance", "node",
 }  # fmt: skip
-_UNITS = {
+UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
     "np": "ranks", "mpi": "ranks", "core": "cores", "cpu": "cores", "thread": "threads", "thr": "threads", "omp": "threads",
     "gpu": "gpus", "ppn": "ranks_per_node", "tpn": "ranks_per_node", "socket": "sockets", "smt": "threads_per_core",
@@ -52,7 +52,7 @@ _UNITS = {
     "kern": "cores", "kerne": "cores", "coeur": "cores", "prozess": "ranks", "prozesse": "ranks", "processu": "ranks",
     "faeden": "threads", "fil": "threads",
 }  # fmt: skip
-COUNTS = frozenset(_UNITS.values())
+COUNTS = frozenset(UNITS.values())
 _LETTERS = {"n": "nodes", "c": "cores", "p": "ranks", "r": "ranks", "t": "threads"}  # directly behind a number: 16n
 _UNIT = (
     r"n?(?:nodes?|ranks?|procs?|tasks?|cores?|cpus?|threads?|gpus?|sockets?)|process(?:es)?|pes?|np|mpi|thr|omp|ppn|tpn"
@@ -196,7 +196,7 @@ def _read_plain(text: str) -> Iterator[Fact]:
 def _name_unit(word: str) -> str:
     word = word.lower()
     names = (word, word.removesuffix("s"), word.removesuffix("s").removeprefix("n"))
-    return _LETTERS.get(word) or next(_UNITS[name] for name in names if name in _UNITS)
+    return _LETTERS.get(word) or next(UNITS[name] for name in names if name in UNITS)
 
 
 def is_neutral(word: str, neutral: Container[str] = NEUTRAL) -> bool:
@@ -222,7 +222,7 @@ def counts_repetitions(names: Sequence[str]) -> bool:
     )
     follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     before = re.search(r"([^\W\d_]+)[\W_]*\d+\D*$", given[0])
-    sized = before and not {before[1], before[1].removesuffix("s")}.isdisjoint(SIZED | {*_UNITS})
+    sized = before and not {before[1], before[1].removesuffix("s")}.isdisjoint(SIZED | {*UNITS})
     has_unit = re.search(r"\d[^\W\d_]+$", given[0])  # 1us to 3us, 001points
     return not sized and not has_unit and (padded or (follow and numbers[0] < 2))
 

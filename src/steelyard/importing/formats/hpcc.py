@@ -95,17 +95,19 @@ def read_sections(text: Text) -> Values:
             if part.find(r"Node\(s\) with error [1-9]|\(failed\)"):
                 text.problems.append(f"line {part.first}: a check of {head[1]} failed")
                 continue
+            size = part.integer(r"(?:^Total Main table size += .*= +|^Vector size: +)(\d+)")
+            about = {**ranks, "N": None if summary else size}
             rows = [(row, at) for row, at in part.match(LINE) if not summary or row["which"] in ("Minimum", "Maximum")]
             for row, at in sorted(rows, key=lambda found: found[0]["which"] != "Average"):  # means first
                 with run.row(at):
                     metric, unit = UNITS[row["unit"] or row["one"]]
                     kernel = f"{head[1]}_{row['operation']}" if row["operation"] else head[1]
                     statistic = STATISTICS.get(row["which"], "one run")
-                    made = make("hpcc.summary", kernel, metric, row["value"], unit, statistic, ranks)
+                    made = make("hpcc.summary", kernel, metric, row["value"], unit, statistic, about)
                     yield replace(made, started=started)
             for row, at in part.match(UPDATES) if not summary and head[1].startswith("MPI") else ():
                 with run.row(at):
-                    made = make("hpcc.summary", head[1], "rate", row["value"], "Gupdate/s", "one run", ranks)
+                    made = make("hpcc.summary", head[1], "rate", row["value"], "Gupdate/s", "one run", about)
                     yield replace(made, started=started)
 
 

@@ -41,10 +41,14 @@ def _read_run(text: Text) -> Values:
     about = {"ranks": text.integer(rf"^{PROCESSES}")}
     phases = [(m["name"], m["value"], m["unit"], m["time"], m["state"] + m["end"], at) for m, at in text.match(RESULT)]
     scores = [(m[2], m[3], m[4], m["state"] + m["end"], at) for m, at in text.ended().match(SCORE)]
+    extended = {
+        score[:3] for score in scores if score[3].startswith("X")
+    }  # by all phases, also those that need not run
     for head, part in text.parts(r"\[(?P<name>[a-zA-Z][\w-]*)\]\s*$"):
         pairs, state = part.pairs(r"\s*=\s*"), "INVALID" if "INVALID" in part.whole else ""
         if head["name"].startswith("SCORE"):
             scores.append((pairs["BW"], pairs["MD"], pairs["SCORE"].split()[0], state, part.first))
+            extended |= {scores[-1][:3]} if head["name"] == "SCOREX" else set()
         elif "score" in pairs and "t_delta" in pairs:
             unit = "GiB/s" if head["name"].startswith("ior") else "kIOPS"
             phases.append((head["name"], pairs["score"], unit, pairs["t_delta"], state, part.first))
@@ -61,6 +65,7 @@ def _read_run(text: Text) -> Values:
         if "invalid" in state.lower() or not consistent or len(set(rates)) > 1:
             text.problems.append(f"line {at}: {REFUSED}")
             continue
-        yield make("io500.score", "bandwidth", "bandwidth", rate, rates[0], "geometric mean", about)
-        yield make("io500.score", "rate", "rate", operations, "kIOPS", "geometric mean", about)
-        yield make("io500.score", "total", "score", total, "", "geometric mean", about, better="higher")
+        given = about | ({"score": "extended"} if (rate, operations, total) in extended else {})
+        yield make("io500.score", "bandwidth", "bandwidth", rate, rates[0], "geometric mean", given)
+        yield make("io500.score", "rate", "rate", operations, "kIOPS", "geometric mean", given)
+        yield make("io500.score", "total", "score", total, "", "geometric mean", given, better="higher")
