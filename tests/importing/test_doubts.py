@@ -298,3 +298,11 @@ def test_an_unread_file_has_each_reason_once(capsys: object, tmp_path: Path, mon
     write(tmp_path, {"a.txt": text, "b.txt": output("stream.txt")})
     reasons = [row["reason"] for row in imported(capsys, "a.txt", "b.txt")["unread"]]
     assert [reason.count("counters") for reason in reasons] == [1]
+
+
+def test_a_deadline_that_was_set_is_no_warning_of_ior() -> None:
+    text = output("ior.txt")
+    deadline = "WARNING: Using actual aggregate bytes moved = 1\nWARNING: Maybe caused by deadlineForStonewalling\n"
+    broken = "WARNING: inconsistent file size by different tasks\n"
+    noted = [[" warns: " in value.note for value in read(f"{text}{more}").values] for more in (deadline, broken)]
+    assert [any(own) for own in noted] == [False, True]

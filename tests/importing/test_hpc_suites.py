@@ -232,3 +232,6 @@ def test_hpcc_with_another_table_is_another_case() -> None:
     head = "This is the DARPA/DOE HPC Challenge Benchmark version 1.4.1 October 2003\n"
     values = read("".join(head + part.format(n, 2**n, 1200 + n) for n in (25, 26))).values
     assert [value.parameters["N"] for value in values] == [2**25, 2**26]
+    one = "Begin of SingleRandomAccess section.\nSingle GUP/s 0.003\nEnd of SingleRandomAccess section.\n"
+    values = read("".join(head + part.replace("MPI", "Star").format(n, 2**n, 0) + one for n in (25, 26))).values
+    assert [value.parameters["N"] for value in values if "Single" in value.kernel] == [2**25, 2**26]

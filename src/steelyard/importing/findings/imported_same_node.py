@@ -1,4 +1,4 @@
-"""Rule: says when the latency of an imported ping-pong is that of shared memory."""
+"""Rule: says when the latency of an imported ping-pong is that of shared memory, although no name or file states one node."""
 
 from steelyard.importing.doubts import SHARED_MEMORY, is_small_message
 from steelyard.model import Evaluation, Finding
@@ -10,7 +10,7 @@ IMPORTED = True
 def find(evaluation: Evaluation) -> list[Finding]:
     """States that both ranks were probably on one node."""
     imported = evaluation.run.imported
-    small = filter(is_small_message, imported.values if imported else ())
+    small = (v for v in (imported.values if imported else ()) if is_small_message(v) and v.parameters.get("nodes") != 1)
     fastest = min(small, key=lambda v: v.value, default=None)
     if fastest is None or fastest.value >= SHARED_MEMORY:
         return []

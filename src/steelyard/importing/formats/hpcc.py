@@ -91,12 +91,17 @@ def read_sections(text: Text) -> Values:
         summary = "Begin of Summary section" in run.whole
         if "Success=0" in run.lines:
             continue  # the summary is read by its own format, which says it
+        sizes: dict[str, int | None] = {}
         for head, part in run.parts(r"Begin of (\w+) section"):
             if part.find(r"Node\(s\) with error [1-9]|\(failed\)"):
                 text.problems.append(f"line {part.first}: a check of {head[1]} failed")
                 continue
-            size = part.integer(r"(?:^Total Main table size += .*= +|^Vector size: +)(\d+)")
-            about = {**ranks, "N": None if summary else size}
+            stated = part.integer(r"(?:^(?:Total )?Main table size *= .*= +|^Vector size: +)(\d+)")
+            name = re.sub(
+                "^(?:MPI|Star|Single)", "", head[1]
+            )  # that of one rank is the size of each of all ranks, above it
+            sizes[name] = stated or sizes.get(name)
+            about = {**ranks, "N": None if summary else sizes[name]}
             rows = [(row, at) for row, at in part.match(LINE) if not summary or row["which"] in ("Minimum", "Maximum")]
             for row, at in sorted(rows, key=lambda found: found[0]["which"] != "Average"):  # means first
                 with run.row(at):

@@ -17,7 +17,10 @@ TOOL = "IOR"
 HOST = r'^Machine\s*: \S+ (\S+)|"Machine"\s*:\s*"\S+ ([^\s"]+)'
 STARTED = r'^(?:Began|Run began|StartTime)\s*: (.+)|"(?:Began|StartTime)"\s*:\s*"([^"]+)"'
 # Details of a warning, and what concerns no value, are left out.
-DOUBTS = r"^[ \t]*+(?:ior )?WARNING: (?!Expected|Stat\(\)|Using|unable to use realpath)(.+)"
+DOUBTS = (
+    r"^[ \t]*+(?:ior )?WARNING: "
+    r"(?!Expected|Stat\(\)|Using|[Mm]aybe caused by deadlineForStonewalling|unable to use realpath)(.+)"
+)
 OUTPUT = r".*MPI Coordinated Test"
 COMMAND = r"[$#>+].*?\b(?:ior|IOR)\S*( +-)"  # at a prompt, or printed by a shell
 LISTED = r"^\s*Command line(?: used)?\s*: *\S*\b(?:ior|IOR)\S*(.*)"
