@@ -168,6 +168,30 @@ def test_a_measured_speed_of_linpack_proves_a_peak_of_at_least_as_much() -> None
         )
 
 
+def test_a_published_variant_stands_beside_the_variant_of_the_run_with_its_name() -> None:
+    given = {"ranks": 2, "message_bytes": 0, "placement": "other node", "buffers": "reused", "hosts": 2}
+    named = {None: 157e-6, "vendor driver": 87e-6, "Open-MX": 65e-6}
+    cases = tuple(
+        SideCase(
+            benchmark="network.pingpong", kernel="pingpong", kind="short messages", level="CLEAN", hosts=2,
+            parameters=given if name is None else {**given, "variant": name},
+            metrics={"latency": value(seconds, "s", "lower")},
+        )
+        for name, seconds in named.items()
+    )  # fmt: skip
+    published = find_side("Mont-Blanc system")
+    assert published is not None
+    one = side("m", 2, cases)
+    message = figure(compare(published, one), "message")
+    assert [cell.value.value for cell in message.cells if cell.value] == [88e-6, 87e-6]
+    plain = figure(compare(published, side("m", 2, cases[:1])), "message")
+    assert [cell.value.value for cell in plain.cells if cell.value] == [88e-6, 157e-6]
+    both = figure(compare(one, published, replace(one, name="n")), "message")
+    assert both.cells[0].value == both.cells[2].value
+    assert both.cells[0].value is not None
+    assert both.cells[0].value.value == 157e-6
+
+
 def test_equal_machines_have_no_figure_and_equal_copies_no_call() -> None:
     a = side("a", 4, [stream(4, 1e10), peak(4, 1e11)])
     assert compare(a, side("b", 4, [stream(4, 2e10)])) == ()

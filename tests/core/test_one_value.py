@@ -19,7 +19,7 @@ from steelyard.show.report import comparison_document, screen, side_by_side, sid
 from steelyard.show.report.headline import Headline, headlines
 from steelyard.show.report.pages import overview
 from steelyard.show.report.pages.sides import describe
-from steelyard.show.report.screen import TITLES
+from steelyard.show.report.usable import TITLES
 
 LEVELS: tuple[Level, ...] = ("CLEAN", "UNSETTLED", "DISTURBED")
 

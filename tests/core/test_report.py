@@ -645,7 +645,7 @@ def test_the_best_locality_is_the_best_over_accumulators(evaluation: Evaluation)
     )
     (found,) = headline.headlines(bound)
     assert (found.title, found.shown.marked, found.conditions) == (
-        "Best locality (L)",
+        "Access in order (L)",
         "0.230 cycles DISTURBED",
         "access in order, 32 accumulators",
     )

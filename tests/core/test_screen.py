@@ -38,7 +38,7 @@ from steelyard.show.report import (
 from steelyard.statistics.results.sweeps import sweeps
 from steelyard.statistics.validity import trust
 
-PLACES = ("The report: ", "All figures, ", "To compare: ", "Narrower ranges: ")
+PLACES = ("The report: ", "All figures, ", "Compare: ", "Narrower ranges: ")
 REPORT = Path("runs/20261120-101500/report.html")
 
 
@@ -120,7 +120,7 @@ def test_figures_verdict_findings_and_the_reports_place_come_in_that_order() -> 
 def test_each_verdict_is_counted_and_those_that_cannot_be_relied_on_have_their_reasons() -> None:
     full = report_fixture.evaluation()
     shown = text(screen.screen(full, 80, REPORT))
-    assert "● 134 of 140 values CLEAN, ◐ 3 not settled, ▲ 2 disturbed, ✕ 1 failed\n" in shown
+    assert "● 134 of 140 values CLEAN, ◐ 3 unsettled, ▲ 2 disturbed, ✕ 1 failed\n" in shown
     assert "140 cases: ● 134 CLEAN ◐ 3 UNSETTLED ▲ 2 DISTURBED ✕ 1 INVALID" in everything(full)
     assert "Reasons for UNSETTLED: interval (3)." in everything(full)
     marked = tuple(replace(r, verdict=report_fixture.UNSETTLED) for r in full.results)
@@ -154,7 +154,7 @@ def test_thousands_of_each_verdict_fit_the_screen() -> None:
         results = tuple(result for result in one.values() for _ in range(many))
         found = screen.screen(replace(full, results=results, benchmarks={}), 80, REPORT)
         fits(found)
-        assert f"◐ {many} not settled" in text(found)
+        assert f"◐ {many} unsettled" in text(found)
 
 
 def test_an_unfinished_run_without_results_says_so() -> None:
@@ -282,7 +282,7 @@ def test_what_is_normal_has_the_unit_of_the_machine_and_not_of_a_core() -> None:
 def test_all_has_what_the_first_screen_leaves_out() -> None:
     out = StringIO()
     terminal.show(report_fixture.evaluation(), Console(file=out, width=80))
-    for said in ("Reasons for UNSETTLED: interval (3).", "Best locality (L)", "76 % of its limit, normal from 45 %"):
+    for said in ("Reasons for UNSETTLED: interval (3).", "Access in order (L)", "76 % of its limit, normal from 45 %"):
         assert said in " ".join(out.getvalue().split())
 
 

@@ -137,7 +137,7 @@ def _has_transport(case: SideCase, wanted: Scalar, machine: Machine | None) -> b
     return given == wanted or (wanted == "tcp" and given == "default" and case.hosts > 1)
 
 
-def _has_variant(case: SideCase, wanted: Scalar, machine: Machine | None) -> bool:
+def has_variant(case: SideCase, wanted: Scalar, machine: Machine | None = None) -> bool:
     """Returns whether the names have the same words: 'vendor driver, patched' is 'vendor driver + patched kernel'."""
     given = case.parameters.get("variant", UNCHANGED)
     return given == wanted or set(_WORDS.findall(str(given).lower())) - {"kernel"} == set(str(wanted).lower().split())
@@ -171,7 +171,7 @@ _TESTS: dict[str, Callable[[SideCase, Scalar, Machine | None], bool]] = {
     RACK_UNITS: lambda *_: True,
     COMPILER: lambda case, wanted, _: str(case.parameters.get("toolchain", "")).partition("-")[0] == wanted,
     "transport": _has_transport,
-    "variant": _has_variant,
+    "variant": has_variant,
     "threads": _has_threads,
     "memory_policy": _has_policy,
     "device": _has_device,

@@ -12,8 +12,10 @@ from steelyard.compare.best_programs import find_best_programs
 from steelyard.compare.case_calls import CaseCalls
 from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure, SideCall
 from steelyard.compare.full_nodes import count_workers
+from steelyard.compare.like import has_variant
 from steelyard.compare.quantities import GROWING, QUANTITIES, Reading, find_span, is_between_nodes, make_reading, read
 from steelyard.compare.side import Side
+from steelyard.model import UNCHANGED, Scalar
 from steelyard.model.words import in_words
 from steelyard.statistics.results.cases import USUAL
 from steelyard.statistics.samples.launches import CONFIDENCE
@@ -35,7 +37,7 @@ def compare_machines(
     """
     if are_alike(sides):
         return ()
-    readings = [read_machine(side) for side in sides]
+    readings = _read_with_published_variants(sides)
     every = dict.fromkeys(name for of in readings for name in of)
     if not any(side.is_foreign for side in sides):  # data sheets stand beside published ones only
         every = {name: None for name in every if not name.startswith(SHEET)}
@@ -52,6 +54,35 @@ def compare_machines(
             cells.append(replace(cell, now=calls[letter].find(first, of[name])) if is_open else cell)
         figures.append(MachineFigure(name=name, title=first.title, cells=tuple(cells), is_program=is_program))
     return tuple(figures)
+
+
+def _read_with_published_variants(sides: Sequence[Side]) -> list[dict[str, Reading]]:
+    """Returns the quantities of each side. The only side that is not published has the variants that publications name.
+
+    Of several such sides each keeps its own, so that a published side changes no call between them.
+    """
+    readings = [read_machine(side) for side in sides]
+    own = [place for place, side in enumerate(sides) if side.kind != "published"]
+    for name in readings[own[0]] if len(own) == 1 else ():
+        beside = [
+            (side, of[name])
+            for side, of in zip(sides, readings, strict=True)
+            if side.kind == "published" and name in of
+        ]
+        published = [_find_variant(side, reading) for side, reading in beside]
+        if len(set(published)) == 1 and UNCHANGED not in published:
+            runs = sides[own[0]].runs
+            named = [replace(r, cases=tuple(c for c in r.cases if has_variant(c, published[0]))) for r in runs]
+            readings[own[0]] = readings[own[0]] | read(replace(sides[own[0]], runs=tuple(named)), name)
+    return readings
+
+
+def _find_variant(side: Side, reading: Reading) -> Scalar:
+    """Returns the variant of a published value: a figure with one also stands for runs without variants, as a further case."""
+    of = (case for run in side.runs for case in run.cases if reading.value in case.metrics.values())
+    named = ({**case.parameters} for case in of if case.benchmark == reading.benchmark)
+    found = (given["variant"] for given in named if given == {**reading.parameters, "variant": given.get("variant")})
+    return next(found, UNCHANGED)
 
 
 def read_machine(side: Side) -> dict[str, Reading]:

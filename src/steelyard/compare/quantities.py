@@ -217,7 +217,7 @@ QUANTITIES = (
     Quantity(name="remote", title="Triad with the memory of another socket", picks=(_pick_placed("remote socket"),)),
     Quantity(name="latency", title="Memory latency", picks=(
         Pick(benchmark="memory.latency", metric="latency", kernel="chase", least=("threads", "chains"), most=SIZES),)),
-    Quantity(name="random", title="Worst locality (G)", picks=(
+    Quantity(name="random", title="Random access", picks=(
         Pick(benchmark="memory.apexmap", metric="cost", where={**_WORST, "threads": 1}, most=SIZES),)),
     Quantity(name="peak", title="Arithmetic peak", grows=True, picks=(
         Pick(benchmark="core.peak", metric="flops", where=_DOUBLE, fits=_is_no_data_sheet),)),

@@ -29,7 +29,7 @@ from steelyard.compare.run_names import name_run, tell_apart
 from steelyard.compare.side import Side, SideCase, SideRun
 from steelyard.compare.side_view import Common, SideView
 from steelyard.compare.surroundings import Difference, find_differences
-from steelyard.compare.wholes import Whole, estimate_wholes, judge_wholes, state_smallest
+from steelyard.compare.wholes import HARDLY_MORE, Whole, estimate_wholes, judge_wholes, state_smallest
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value, scalars
 from steelyard.statistics.difference import compare as statistics
 from steelyard.statistics.difference.blocks import CALLS
@@ -195,7 +195,10 @@ def _state_calls(calls: CaseCalls) -> Iterator[statistics.Comparison]:
         if word == "UNCLEAR":
             reason = f"{state_pace(pace)}. {REMEDY}" if why == OTHER_PACE else WHY[why]
             ending = f" {state_smallest(smallest)}" if why == TOO_WIDE else ""
-            yield statistics.mark_unclear(made, _KINDS[int(why)], f"{reason}{ending} {span[0].upper()}{span[1:]}.")
+            kind = _KINDS[int(why)]
+            if why == TOO_WIDE and (low > 1 or high < 1):
+                kind, reason = "hardly so large", HARDLY_MORE
+            yield statistics.mark_unclear(made, kind, f"{reason}{ending} {span[0].upper()}{span[1:]}.")
         else:
             yield replace(made, detail=f"{word.capitalize()}: {span}, with p = {p:.2g}.")
 

@@ -40,6 +40,10 @@ MOST_RUNS = 20  # of each side; nobody measures more for one answer
 STEEPEST = 2.0  # power of the pace that the time of a program follows at most (within shared runs: 0 to 2)
 ENOUGH = 0.5  # share of the cases with undisturbed launches in both runs from which only these launches are compared
 
+HARDLY_MORE = (
+    "The interval excludes 1, but two runs of one machine may differ by 2 % from hour to hour, and one of many comparisons by "
+    "chance. More runs of each side decide (--group), or both in turn (--in-turn)."
+)
 VAST = 9.0  # relative: a smallest difference beyond this says nothing more
 
 
@@ -269,7 +273,9 @@ def _whole(
             "Too few are left to show how launches differ.",
         )
     elif j.call == "UNCLEAR":
-        unclear = Unclear("too wide", state_smallest(j.smallest))
+        hardly = j.low > 1 or j.high < 1
+        reason = f"{HARDLY_MORE} " if hardly else ""
+        unclear = Unclear("hardly so large" if hardly else "too wide", f"{reason}{state_smallest(j.smallest)}")
     disturbed = any(cases.disturbed for cases in groups)
     runs = _count_runs(e, j.smallest, c.a.is_group and c.b.is_group) if j.call == "UNCLEAR" else None
     mix = compare_mix(*sides, clean, _weigh(groups), j) if c.with_mix else None

@@ -63,9 +63,9 @@ def describe_briefly(condition: Condition) -> str:
     full = min((one.full for one in condition.had.values()), default=1.0)
     cause = _BRIEF.get(find_cause(condition.proofs), "The machine was slower than at its best")
     if condition.shared:
-        return f"{cause} in {percent(1 - full)} of the measurements."
+        return f"{cause} in {percent(1 - full)} of measurements."
     if condition.load >= WORTH_NAMING:
-        return f"Other programs used the processors in {percent(condition.load)} of the measurements."
+        return f"Other programs used the processors in {percent(condition.load)} of measurements."
     return ""
 
 

@@ -1,6 +1,5 @@
 """A run on its first screen, in about a hundred words: what it is, how fast, whether that is good, what is wrong, what to do."""
 
-import math
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,9 +12,8 @@ from steelyard.judge import findings
 from steelyard.judge.findings.remedies import write_command
 from steelyard.model import Evaluation, Finding, Machine, Remedy, units
 from steelyard.model.cores import usable_cores
-from steelyard.model.record import Span
-from steelyard.model.words import joined, plural
-from steelyard.show.report import condition, details, screen_tables, values
+from steelyard.model.words import plural
+from steelyard.show.report import condition, details, screen_tables, usable, values
 from steelyard.show.report.lines import cut, fit, fold, heading, one_line, pad
 from steelyard.show.report.summary import Figure, Summary, find_standings
 from steelyard.show.report.verdict_marks import COLOURS, SIGNS
@@ -24,15 +22,8 @@ from steelyard.statistics.validity.trust import ORDER, caution, doubtful, is_mar
 MARKS = {"serious": ("✕", "red"), "notice": ("!", "yellow"), "good": ("●", "green")}
 MOST_LINES = 50
 MOST_MEASURED = 2  # benchmarks that a command names; for more, it measures all
-MOST_FIGURES, MOST_WRONG, MOST_TABLED = 6, 2, 2  # the last: benchmarks with tables beside the figures
-TITLES = {  # in plainer words than those of the benchmarks, and short ones
-    "triad": "Triad (memory)", "G": "Random access", "L": "Access in order", "message": "Short message",
-    "messages": "Long messages", "device_triad": "Device (Triad)", "device_flops": "Device, FP64",
-    "device_matrix": "Device, FP16",
-}  # fmt: skip
-DROPPED = ("L", "G", "device_launch", "device_latency", "device_from_device", "messages")  # first, of too many figures
+MOST_WRONG, MOST_TABLED = 2, 2  # the last: benchmarks with tables beside the figures
 PER_CORE = ("triad", "peak", "application.hpl")  # figures of which a machine of more cores has more
-SURE = 0.25  # half of the range of another run, up to which a figure can be used
 WANTED = 0.05  # what everybody wants it to be
 PRESETS = {"quick": "standard"}  # the next longer one
 COLUMNS = {"this machine": 15, "a core": 7, "good?": 9, "normal is": 13, "sure to": 8, "next run": 13}
@@ -87,7 +78,7 @@ def _name_run(run: Summary) -> list[str]:
     size += ["in a container"] if container else []
     size += sorted({device.name for device in here.devices if device.kind != "CPU"})
     name = f"{here.host}, one of {hosts} nodes" if hosts > 1 else here.host
-    return [f"{name}: {', '.join(size)}. Run: {about}", f"{name}: {', '.join(size)}", f"{name}: {size[0]}"]
+    return [f"{name}: {', '.join(size)}; {about}", f"{name}: {', '.join(size)}", f"{name}: {size[0]}"]
 
 
 # --------------------------------------------------------------------------- the figures
@@ -112,21 +103,14 @@ def _answer(run: Summary, width: int, room: int) -> list[Text]:
     return [*every, *screen_tables.tables(run.tables, width, room - len(every), known)]
 
 
-def _choose(figures: Sequence[Figure]) -> list[Figure]:
-    """Returns at most `MOST_FIGURES`: of more, those go first that say the least about a machine."""
-    chosen = list(figures)
-    for name in DROPPED:
-        chosen = [f for f in chosen if f.name != name] if len(chosen) > MOST_FIGURES else chosen
-    return chosen[:MOST_FIGURES]
-
-
 def _table(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
     """Returns a line for each figure: its value, that of a core, what is normal, and how sure it is."""
-    chosen = _choose(figures)
+    chosen = usable.choose(figures)
     left = width - sum(COLUMNS.values())
     if not chosen:
         return _list_energy(run, left)
     standings = find_standings(chosen, run.machine)
+    unsure = Text("?: unsure", style="dim") if any(one and not one.certain for one in standings) else Text()
     names = dict(COLUMNS)
     if all(f.shown.statistic for f in chosen):
         names = {name: size for name, size in names.items() if name not in ("sure to", "next run")} | {
@@ -138,7 +122,7 @@ def _table(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
     for figure, standing in zip(chosen, standings, strict=True):
         cells = _fill_cells(figure, standing, run.machine)
         style = details.QUALITY[standing.call] if standing else ""
-        title = name_figure(figure)
+        title = usable.name_figure(figure)
         if len(title) > left:
             lines += map(Text, cut(title, width, 1))
             title = ""
@@ -147,12 +131,7 @@ def _table(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
             text = pad("".join(cut(cells.get(name, ""), size - 1, 1)), size, right=True)
             line.append(text, "bold" if name == "this machine" else style if name == "good?" else "")
         lines.append(line)
-    return [*lines, *_list_energy(run, left)]
-
-
-def name_figure(figure: Figure) -> str:
-    """Returns the title of a figure in a few plain words."""
-    return TITLES.get(figure.name, figure.title)
+    return [*lines, *_list_energy(run, left), *filter(None, [unsure])]
 
 
 def _fill_cells(figure: Figure, standing: Standing | None, machine: Machine) -> dict[str, str]:
@@ -168,8 +147,11 @@ def _fill_cells(figure: Figure, standing: Standing | None, machine: Machine) -> 
 
     cores = usable_cores(machine) if figure.name in PER_CORE and figure.hosts <= 1 else 0
     cells |= {"a core": number(value.value / cores)} if cores else {}
-    if ends := _find_range(figure):
-        cells |= {"sure to": f"± {units.percent(half_range(figure) or 0)}", "next run": " – ".join(map(number, ends))}
+    if ends := usable.find_range(figure):
+        cells |= {
+            "sure to": f"± {units.percent(usable.half_range(figure) or 0)}",
+            "next run": " – ".join(map(number, ends)),
+        }
     if shown.above or figure.doubted:
         above = (
             {"good?": "▲ ABOVE", "normal is": f"≤ {number(figure.limit.value)}"} if shown.above and figure.limit else {}
@@ -193,29 +175,6 @@ def _list_energy(run: Summary, left: int) -> list[Text]:
     return [Text.assemble(pad(title, left), (pad(energy, COLUMNS["this machine"], right=True), "bold"))]
 
 
-def _find_range(figure: Figure) -> Span | None:
-    """Returns the range in which another run lies, up to the limit; None if it is unknown, or no value of Steelyard."""
-    value = figure.value
-    if value is None or value.statistic or not figure.shown.value:
-        return None
-    ends = value.undisturbed or value.now or (value.low, value.high)
-    low, high = ends
-    whole = None if low is None or high is None or low <= 0 else (low, high)
-    return values.limit_span(whole, value, figure.limit)
-
-
-def _is_sure(figure: Figure) -> bool:
-    """Returns whether the figure can be used: nothing doubts it, and another run is not far from it."""
-    half = half_range(figure)
-    return half is not None and half <= SURE and not (figure.shown.above or figure.doubted)
-
-
-def half_range(figure: Figure) -> float | None:
-    """Returns half of the range in which another run lies, relative to the value; None if it is unknown."""
-    ends = _find_range(figure)
-    return math.sqrt(ends[1] / ends[0]) - 1 if ends else None
-
-
 # --------------------------------------------------------------------------- whether it can be used
 
 
@@ -227,29 +186,19 @@ def _list_use(run: Summary, width: int) -> list[Text]:
     if run.condition.foreign or condition.none_is_valid(run.verdicts):
         described = " ".join(condition.describe(run.condition, run.verdicts))
         return [Text(), *(Text(line, style="bold") for line in fold(described, width))]
-    chosen = _choose(run.figures)
-    poor = [f for f in chosen if not _is_sure(f)]
-    names = joined(map(name_figure, poor))
-    sentence = f"Usable: each figure is sure to ± {units.percent(SURE)} or better."
-    if not chosen:
-        sentence = "No main figure was measured."
-    elif any(finding.rule == findings.WRONG for finding in run.findings):
-        sentence = "Not usable before it is known why results are wrong (see below)."
-    elif poor:
-        reason = f"doubtful, or not within ± {units.percent(SURE)}"
-        none = len(poor) == len(chosen)
-        sentence = f"Not usable: each figure is {reason}." if none else f"Usable, but not for {names} ({reason})."
+    sentence = usable.describe(run.figures, run.findings)
     counted = Text.assemble(
         (SIGNS["CLEAN"], COLOURS["CLEAN"]), f" {run.verdicts.get('CLEAN', 0)} of {total} values CLEAN"
     )
-    words = {"UNSETTLED": "not settled", "DISTURBED": "disturbed", "INVALID": "failed"}
+    words = {"UNSETTLED": "unsettled", "DISTURBED": "disturbed", "INVALID": "failed"}
     for level, n in run.verdicts.items():
         if level in words and n:
             counted.append_text(Text.assemble(", ", (SIGNS[level], COLOURS[level]), f" {n} {words[level]}"))
     lines = [Text(), *(Text(line, style="bold") for line in cut(sentence, width, 3))]
     lines += [counted] if counted.cell_len <= width else map(Text, fold(counted.plain, width))
     if not run.finished:
-        lines.append(Text(f"The run was ended early, with {total} of {total + sum(run.left_out.values())} cases."))
+        missing = sum(run.left_out.values())
+        lines.append(Text(f"The run was ended early{f', with {total} of {total + missing} cases' if missing else ''}."))
     elif run.left_out:
         lines.append(Text(f"There was time for {total} of {total + sum(run.left_out.values())} cases."))
     return lines
@@ -298,7 +247,9 @@ def _list_actions(finding: Finding, width: int) -> list[str]:
 def _list_last_lines(run: Summary, report: Path | None, earlier: str) -> list[Text]:
     """Returns commands and paths that are whole, however long, since a broken or shortened one cannot be copied."""
     path = shlex.quote(one_line(run.path))
-    unsure = [f for f in run.figures if f.hosts <= 1 and (is_marked(f.shown.level) or (half_range(f) or 0.0) > WANTED)]
+    unsure = [
+        f for f in run.figures if f.hosts <= 1 and (is_marked(f.shown.level) or (usable.half_range(f) or 0.0) > WANTED)
+    ]
     names = [*dict.fromkeys(f.benchmark for f in unsure)]
     only = [f"--only {name} " for name in names] if len(names) <= MOST_MEASURED else []
     better = f"steelyard run --preset {PRESETS.get(run.preset, 'full')} {''.join(only)}--wait 30m"
@@ -306,7 +257,7 @@ def _list_last_lines(run: Summary, report: Path | None, earlier: str) -> list[Te
     rows = {
         "Earlier runs: ": earlier,
         "Narrower ranges: ": better if unsure and not run.condition.foreign else "",
-        "To compare: ": f"steelyard compare {path} OTHER" if run.figures else "",
+        "Compare: ": f"steelyard compare {path} OTHER" if run.figures else "",
         f"All figures, {plural(number, 'finding')}: ": f"steelyard show --all {path}",
         "The report: ": one_line(str(report)) if report is not None else "",
     }

@@ -47,7 +47,7 @@ def _make_finding(benchmark: str, curves: list[Reuse]) -> Finding:
     lines = tuple(line for s in curves[:NAMED] for line in _describe_curve(s))
     return Finding(
         "message_cache", "notice", claim, lines, CAUSE, REMEDY, benchmark, effect=most.factor,
-        brief=f"Messages from reused memory appear up to {significant(most.factor, 2)} times faster than from new memory.",
+        brief=f"Reused memory makes messages appear up to {significant(most.factor, 2)} times faster.",
         action=f"steelyard run --only {benchmark} --set buffers=fresh",
     )  # fmt: skip
 

@@ -134,7 +134,7 @@ def _select_best_corner(gather: Sequence[Result]) -> list[Result]:
 roles = (
     Headline(
         name="G",
-        title="Worst locality (G)",
+        title="Random access (G)",
         unit="cycle",
         order=30,
         says="random access",
@@ -146,7 +146,7 @@ roles = (
     # With one accumulator, an access at the best corner waits for the previous addition, not for the memory.
     Headline(
         name="L",
-        title="Best locality (L)",
+        title="Access in order (L)",
         unit="cycle",
         order=31,
         says="access in order",

@@ -6,7 +6,7 @@ from steelyard.compare.standing import Standing
 from steelyard.judge.findings import Kind, select_decided, select_foremost
 from steelyard.measure.telemetry.watched import is_modelled
 from steelyard.model import Evaluation, Level
-from steelyard.show.report import headline, sentences, values
+from steelyard.show.report import condition, headline, sentences, usable, values
 from steelyard.show.report.names import grouped, slug
 from steelyard.show.report.range_axis import make_axis
 from steelyard.show.report.summarised_run import make_figure
@@ -42,6 +42,7 @@ class Overview:
     """Returns the data of the overview."""
 
     machine: str
+    use: str
     trust: str
     headlines: tuple[headline.Headline, ...]
     standings: tuple[Standing | None, ...]  # whether each of them is good
@@ -61,14 +62,17 @@ def data(evaluation: Evaluation) -> Overview:
     named = {one.name: one for one in main}
     figures = (sentences.memory(named), sentences.locality(named, evaluation.findings))
     standings = tuple(find_standings(map(make_figure, main), evaluation.run.machine))
+    counts = values.counts(evaluation.results)
+    untold = evaluation.condition.foreign or condition.none_is_valid(counts) or not evaluation.results
     return Overview(
         machine=sentences.machine(evaluation),
+        use="" if untold else usable.describe(tuple(map(make_figure, main)), evaluation.findings),
         trust=sentences.trust(evaluation),
         headlines=main,
         standings=standings,
         answers=tuple(draw(one.title, standing) for one, standing in zip(main, standings, strict=True) if standing),
         figures=tuple(filter(None, figures)),
-        counts=values.counts(evaluation.results),
+        counts=counts,
         first=first,
         modelled=evaluation.power is not None and is_modelled(evaluation.power.traces),
         more=len(select_decided(evaluation.findings)) - sum(1 + kind.others for kind in first),
