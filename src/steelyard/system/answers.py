@@ -82,7 +82,7 @@ def ask(
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise
-        texts = [_start(file.fileno(), most).decode("utf-8", "replace") for file in (out, err)]
+        texts = [_read_start(file.fileno(), most).decode("utf-8", "replace") for file in (out, err)]
         return subprocess.CompletedProcess(command, process.returncode, *texts)
 
 
@@ -129,7 +129,7 @@ def _lines(done: Answer) -> Iterator[str]:
     return (line.strip() for text in (done.stdout, done.stderr) for line in text.splitlines() if line.strip())
 
 
-def _start(file: int, most: int) -> bytes:
+def _read_start(file: int, most: int) -> bytes:
     return os.pread(file, most, 0)
 
 

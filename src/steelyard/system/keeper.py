@@ -46,7 +46,7 @@ class Kept:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The mark behind the marks of commands that started this one, whose keepers end the same processes."""
+        """Returns the mark behind the marks of commands that started this one, whose keepers end the same processes."""
         return {NAME: ":".join(filter(None, (os.environ.get(NAME), self.mark)))}
 
     def end(self) -> None:

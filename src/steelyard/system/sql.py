@@ -80,7 +80,7 @@ def listed(paths: Iterable[Path]) -> str:
     return f"[{', '.join(text(''.join(f'[{c}]' if c in '*?[' else c for c in str(path))) for path in paths)}]"
 
 
-def copied(base: Any, chosen: str, path: Path, options: str = "FORMAT parquet") -> None:
+def copy_rows(base: Any, chosen: str, path: Path, options: str = "FORMAT parquet") -> None:
     """Writes a table, or a query in brackets, to a file. OSError if the file cannot be written."""
     import duckdb
 

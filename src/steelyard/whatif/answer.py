@@ -54,7 +54,7 @@ class CriticalPath:
 
     @property
     def time(self) -> float:
-        """The length of the path in s."""
+        """Returns the length of the path in s."""
         return self.computing + self.talking + self.network
 
 

@@ -91,7 +91,7 @@ class Engine:
 
     @cached_property
     def trace(self) -> Trace:
-        """The size of the trace. UsageError if it cannot be read."""
+        """Returns the size of the trace. UsageError if it cannot be read."""
         reply = {
             name: value
             for name, value in self._expect_success(self._program.hear("", LONGEST)).items()

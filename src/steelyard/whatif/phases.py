@@ -51,7 +51,7 @@ class Phases:
 
     @property
     def main(self) -> Cluster | None:
-        """The cluster in which the ranks compute longest; None if there are no phases."""
+        """Returns the cluster in which the ranks compute longest; None if there are no phases."""
         return max(self.clusters, key=lambda c: c.computing, default=None)
 
 

@@ -83,7 +83,7 @@ class Point:
 
     @property
     def unchanged(self) -> "Point":
-        """The undisturbed point with the cores of the trace."""
+        """Returns the undisturbed point with the cores of the trace."""
         return self.undisturbed.as_traced
 
 

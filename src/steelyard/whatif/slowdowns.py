@@ -138,7 +138,7 @@ def _warn(s: Slowdown) -> str:
 
 
 def _describe_range(found: Line) -> str:
-    """The worst of the disturbed points."""
+    """Returns the worst of the disturbed points."""
     worst = max(found, key=lambda s: s.times)
     draws = [significant(extreme(worst.prediction.times) / worst.base, 3) for extreme in (min, max)]
     count = len(worst.prediction.times)

@@ -36,8 +36,8 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
         with sql.connect() as base:
             base.execute(f"CREATE TABLE ranks ({', '.join(f'{n} {_find_type(n)}' for n in _RANKS)})")
             base.executemany(f"INSERT INTO ranks VALUES ({', '.join('?' * len(_RANKS))})", rows)
-            sql.copied(base, "ranks", output / RANKS)
-            sql.copied(
+            sql.copy_rows(base, "ranks", output / RANKS)
+            sql.copy_rows(
                 base,
                 f"(SELECT * REPLACE ({_AS_LIST} AS numbers) FROM read_csv({sql.listed([folder / 'records.csv'])}, "
                 f"header = false, delim = ',', quote = '', escape = '', auto_detect = false, columns = {_RECORDS}))",
@@ -57,7 +57,7 @@ def rebuild(table: Path, folder: Path, machine: Machine) -> None:
             ranks = base.execute(
                 f"SELECT {', '.join(_RANKS)} FROM read_parquet({sql.listed([table / RANKS])}) ORDER BY rank"
             ).fetchall()
-            sql.copied(
+            sql.copy_rows(
                 base,
                 "(SELECT rank, kind, communicator, gap, duration, nullif(array_to_string(numbers, ' '), '') "
                 f"FROM read_parquet({sql.listed([table / RECORDS])}) ORDER BY rank, number)",

@@ -135,7 +135,7 @@ def _write_parquet(store: "Store", parts: Iterable[Part], every: str | None, pat
             base.register("come", columns)
             base.execute("insert into made select $1, * from come", [name])
             base.unregister("come")
-        sql.copied(base, "made", path)
+        sql.copy_rows(base, "made", path)
 
 
 def _read_columns(store: "Store", parts: Iterable[Part], every: str | None) -> Iterator[tuple[str, dict[str, Any]]]:

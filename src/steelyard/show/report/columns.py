@@ -156,7 +156,7 @@ def write(evaluation: Evaluation, table: Table, path: Path, flat: bool = False) 
         import duckdb
 
         try:
-            sql.copied(base, rows_out, path, "FORMAT parquet, COMPRESSION zstd")
+            sql.copy_rows(base, rows_out, path, "FORMAT parquet, COMPRESSION zstd")
         except duckdb.Error as error:
             raise MachineFailed(
                 f"The run {evaluation.run.id} cannot be written as a table: {str(error).splitlines()[0]}"

@@ -200,7 +200,7 @@ def _print_answers(
 
 
 def _load_demo(machine: "Machine", settings: Sequence[str], quiet: bool) -> "SettingsFile":
-    """The shipped scenario; its network is an assumption, which the command prints."""
+    """Returns the shipped scenario; its network is an assumption, which the command prints."""
     from steelyard.whatif import demo
 
     if not quiet and not any(setting.startswith("network") for setting in settings):

@@ -28,7 +28,7 @@ constexpr std::int64_t SHORT_BROADCAST = 12288, SHORT_REDUCE = 2048, SHORT_GATHE
                        SHORT_ALLTOALL = 256, MIDDLE_ALLTOALL = 32768;
 constexpr std::uint32_t FEW = 8;  // members, below which trees pay for any size
 
-inline std::int64_t part(std::int64_t bytes, std::uint32_t n) { return (bytes + n - 1) / n; }
+inline std::int64_t share_of(std::int64_t bytes, std::uint32_t n) { return (bytes + n - 1) / n; }
 
 // A collective as a trace has it: the bytes of all ranks alike, or a number for each rank.
 struct Together {
@@ -67,7 +67,7 @@ class Collectives {
   // Dissemination (Hensgen, Finkel, Manber 1988).
   void barrier() {
     for (std::uint64_t step = 1; step < n_; step *= 2)
-      exchange(moved(own_, static_cast<std::uint32_t>(step)), 0, moved(own_, n_ - static_cast<std::uint32_t>(step)));
+      exchange(shift(own_, static_cast<std::uint32_t>(step)), 0, shift(own_, n_ - static_cast<std::uint32_t>(step)));
   }
 
  private:
@@ -84,9 +84,9 @@ class Collectives {
       case trace::Collective::allreduce:
         return allreduce(bytes);
       case trace::Collective::gather:
-        return up(call.root, bytes, false);
+        return send_up_tree(call.root, bytes, false);
       case trace::Collective::scatter:
-        return down(call.root, bytes, false);
+        return send_down_tree(call.root, bytes, false);
       case trace::Collective::allgather:
         return allgather(bytes);
       case trace::Collective::alltoall:
@@ -115,22 +115,22 @@ class Collectives {
     }
   }
   void broadcast(std::uint32_t root, Bytes bytes) {
-    if (bytes < SHORT_BROADCAST || n_ < FEW) return down(root, bytes, true);
-    const Bytes each = part(bytes, n_);
-    down(root, each, false);
+    if (bytes < SHORT_BROADCAST || n_ < FEW) return send_down_tree(root, bytes, true);
+    const Bytes each = share_of(bytes, n_);
+    send_down_tree(root, each, false);
     if (bytes < MIDDLE_GATHER && std::has_single_bit(n_))
-      doubling(each, own_, n_, 0);
+      exchange_by_doubling(each, own_, n_, 0);
     else
-      ring(each);
+      send_around_ring(each);
   }
   void reduce(std::uint32_t root, Bytes bytes) {
-    if (bytes <= SHORT_REDUCE || n_ < FEW || !std::has_single_bit(n_)) return up(root, bytes, true);
+    if (bytes <= SHORT_REDUCE || n_ < FEW || !std::has_single_bit(n_)) return send_up_tree(root, bytes, true);
     halve_distances(bytes, own_, n_, 0);
-    up(root, part(bytes, n_), false);
+    send_up_tree(root, share_of(bytes, n_), false);
   }
   void allreduce(Bytes bytes) {
     std::uint32_t own = own_;
-    const std::uint32_t n = fold(bytes, own), folded = n_ - n;
+    const std::uint32_t n = fold_to_power_of_two(bytes, own), folded = n_ - n;
     if (own < n) {
       if (bytes <= SHORT_REDUCE || n < 4) {
         for (std::uint32_t bit = 1; bit < n; bit *= 2) {
@@ -139,19 +139,19 @@ class Collectives {
         }
       } else {
         halve_distances(bytes, own, n, folded);
-        doubling(part(bytes, n), own, n, folded);
+        exchange_by_doubling(share_of(bytes, n), own, n, folded);
       }
     }
-    unfold(bytes);
+    unfold_from_power_of_two(bytes);
   }
   void allgather(Bytes each) {
     const Bytes whole = each * n_;
-    if (whole < MIDDLE_GATHER && std::has_single_bit(n_)) return doubling(each, own_, n_, 0);
-    if (whole >= SHORT_GATHER) return ring(each);
+    if (whole < MIDDLE_GATHER && std::has_single_bit(n_)) return exchange_by_doubling(each, own_, n_, 0);
+    if (whole >= SHORT_GATHER) return send_around_ring(each);
     // Bruck and others, IEEE TPDS 1997: any number of members in ceil(log2 n) steps.
     for (std::uint64_t have = 1; have < n_; have *= 2) {
       const auto step = static_cast<std::uint32_t>(have);
-      exchange(moved(own_, n_ - step), each * std::min(step, n_ - step), moved(own_, step));
+      exchange(shift(own_, n_ - step), each * std::min(step, n_ - step), shift(own_, step));
     }
   }
   void alltoall(Bytes each) {
@@ -161,7 +161,7 @@ class Collectives {
         for (std::uint64_t i = bit; i < n_; i += 2 * bit)
           blocks += static_cast<Bytes>(std::min<std::uint64_t>(bit, n_ - i));
         const auto step = static_cast<std::uint32_t>(bit);
-        exchange(moved(own_, step), each * blocks, moved(own_, n_ - step));
+        exchange(shift(own_, step), each * blocks, shift(own_, n_ - step));
       }
     } else if (each <= MIDDLE_ALLTOALL) {
       alltoall(std::vector<Bytes>(n_, each), std::vector<Bytes>(n_, each));
@@ -170,13 +170,13 @@ class Collectives {
         if (std::has_single_bit(n_))
           exchange(own_ ^ i, each, own_ ^ i);
         else
-          exchange(moved(own_, i), each, moved(own_, n_ - i));
+          exchange(shift(own_, i), each, shift(own_, n_ - i));
       }
     }
   }
   void reduce_scatter(Bytes whole) {
     if (whole < MIDDLE_GATHER && std::has_single_bit(n_)) return halve_distances(whole, own_, n_, 0);
-    for (std::uint32_t i = 1; i < n_; ++i) exchange(moved(own_, i), part(whole, n_), moved(own_, n_ - i));
+    for (std::uint32_t i = 1; i < n_; ++i) exchange(shift(own_, i), share_of(whole, n_), shift(own_, n_ - i));
   }
   void scan(Bytes bytes) {
     for (std::uint64_t bit = 1; bit < n_; bit *= 2)
@@ -197,15 +197,15 @@ class Collectives {
   }
   void allgather(const std::vector<Bytes>& counts) {
     for (std::uint32_t step = 0; step + 1 < n_; ++step)
-      exchange(moved(own_, 1), counts[moved(own_, n_ - step)], moved(own_, n_ - 1));
+      exchange(shift(own_, 1), counts[shift(own_, n_ - step)], shift(own_, n_ - 1));
   }
   void alltoall(const std::vector<Bytes>& sent, const std::vector<Bytes>& received) {
     std::vector<std::uint32_t> posts, sends;
     for (std::uint32_t i = 1; i < n_; ++i)
-      if (const auto from = moved(own_, n_ - i); received[from] > 0)
+      if (const auto from = shift(own_, n_ - i); received[from] > 0)
         posts.push_back(rank_.post(group_.rank(from), tag_, stream_));
     for (std::uint32_t i = 1; i < n_; ++i)
-      if (const auto to = moved(own_, i); sent[to] > 0)
+      if (const auto to = shift(own_, i); sent[to] > 0)
         sends.push_back(rank_.send(group_.rank(to), tag_, sent[to], stream_));
     if (!posts.empty()) rank_.receive_all(posts, stream_);
     for (std::uint32_t number : sends) rank_.sent(number, stream_);
@@ -218,39 +218,39 @@ class Collectives {
     rank_.receive(posted, stream_);
     rank_.sent(sent, stream_);
   }
-  std::uint32_t moved(std::uint32_t member, std::uint32_t by) const { return (member + by) % n_; }
-  // The member that has a number among those of a power of two (see `fold`).
+  std::uint32_t shift(std::uint32_t member, std::uint32_t by) const { return (member + by) % n_; }
+  // Returns the member that has this number after the fold to a power of two.
   static std::uint32_t unfold_number(std::uint32_t number, std::uint32_t folded) {
     return number < folded ? 2 * number + 1 : number + folded;
   }
   // A tree in which member `relative` to the root receives from the one without its lowest bit, largest subtree first.
-  void down(std::uint32_t root, Bytes each, bool whole) {
-    const std::uint32_t relative = moved(own_, n_ - root);
+  void send_down_tree(std::uint32_t root, Bytes each, bool whole) {
+    const std::uint32_t relative = shift(own_, n_ - root);
     std::uint64_t bit = 1;
     for (; bit < n_; bit *= 2)
       if (relative & bit) {
-        receive(moved(root, relative - static_cast<std::uint32_t>(bit)));
+        receive(shift(root, relative - static_cast<std::uint32_t>(bit)));
         break;
       }
     for (bit /= 2; bit > 0; bit /= 2)
       if (const std::uint64_t child = relative + bit; child < n_)
-        send(moved(root, static_cast<std::uint32_t>(child)),
+        send(shift(root, static_cast<std::uint32_t>(child)),
              whole ? each : each * static_cast<Bytes>(std::min<std::uint64_t>(bit, n_ - child)));
   }
-  void up(std::uint32_t root, Bytes each, bool whole) {
-    const std::uint32_t relative = moved(own_, n_ - root);
+  void send_up_tree(std::uint32_t root, Bytes each, bool whole) {
+    const std::uint32_t relative = shift(own_, n_ - root);
     for (std::uint64_t bit = 1; bit < n_; bit *= 2) {
       if (relative & bit) {
         const auto below = static_cast<Bytes>(std::min<std::uint64_t>(bit, n_ - relative));
-        return send(moved(root, relative - static_cast<std::uint32_t>(bit)), whole ? each : each * below);
+        return send(shift(root, relative - static_cast<std::uint32_t>(bit)), whole ? each : each * below);
       }
-      if (relative + bit < n_) receive(moved(root, relative + static_cast<std::uint32_t>(bit)));
+      if (relative + bit < n_) receive(shift(root, relative + static_cast<std::uint32_t>(bit)));
     }
   }
-  void ring(Bytes each) {
-    for (std::uint32_t step = 1; step < n_; ++step) exchange(moved(own_, 1), each, moved(own_, n_ - 1));
+  void send_around_ring(Bytes each) {
+    for (std::uint32_t step = 1; step < n_; ++step) exchange(shift(own_, 1), each, shift(own_, n_ - 1));
   }
-  void doubling(Bytes each, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
+  void exchange_by_doubling(Bytes each, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
     for (std::uint32_t bit = 1; bit < n; bit *= 2) {
       const std::uint32_t who = unfold_number(own ^ bit, folded);
       exchange(who, each * bit, who);
@@ -259,11 +259,11 @@ class Collectives {
   void halve_distances(Bytes whole, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
     for (std::uint32_t bit = n / 2; bit > 0; bit /= 2) {
       const std::uint32_t who = unfold_number(own ^ bit, folded);
-      exchange(who, part(whole, n) * bit, who);
+      exchange(who, share_of(whole, n) * bit, who);
     }
   }
   // Makes the number of members a power of two: of the first ones, the even give their data to the odd.
-  std::uint32_t fold(Bytes bytes, std::uint32_t& own) {
+  std::uint32_t fold_to_power_of_two(Bytes bytes, std::uint32_t& own) {
     const std::uint32_t n = std::bit_floor(n_), folded = n_ - n;
     if (own_ < 2 * folded) {
       if (own_ % 2 == 0) {
@@ -278,7 +278,7 @@ class Collectives {
     }
     return n;
   }
-  void unfold(Bytes bytes) {
+  void unfold_from_power_of_two(Bytes bytes) {
     const std::uint32_t folded = n_ - std::bit_floor(n_);
     if (own_ >= 2 * folded) return;
     if (own_ % 2 == 0)

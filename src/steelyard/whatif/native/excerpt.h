@@ -11,9 +11,9 @@ struct Excerpt {
   std::uint64_t crossing = 0;         // messages with one end inside and one end outside
 };
 
-class Cutting {
+class ExcerptBuilder {
  public:
-  Cutting(const Schedule& whole, Excerpt& about)
+  ExcerptBuilder(const Schedule& whole, Excerpt& about)
       : whole_(whole),
         about_(about),
         sent_(whole.source.size(), nowhere),
@@ -22,11 +22,11 @@ class Cutting {
         number_(whole.source.size(), 0) {}
 
   Schedule done() {
-    each([&](Op op, bool inside, std::size_t) { look(op, inside); });
+    each([&](Op op, bool inside, std::size_t) { note_operation(op, inside); });
     if (!any_)
       throw Refused("the trace has no region from " + std::to_string(about_.first) + " to " +
                     std::to_string(about_.last) + ". The greatest region is " + std::to_string(greatest_));
-    number();
+    number_messages();
     out_.ranks = whole_.ranks;
     out_.rank_of = whole_.rank_of;
     out_.sizes = whole_.sizes;
@@ -46,36 +46,36 @@ class Cutting {
   void each(Act act) {
     for (std::size_t stream = 0; stream < whole_.begins.size(); ++stream) {
       const bool first = stream == 0 || whole_.rank_of[stream] != whole_.rank_of[stream - 1];
-      bool inside = wanted(0);
+      bool inside = is_in_region(0);
       begins_.push_back(out_.ops.size());
       for (std::size_t at = whole_.begins[stream];; ++at) {
         const Op op = whole_.ops[at];
-        if (op.kind() == Kind::region) inside = wanted(op.value());
-        if (op.kind() == Kind::await && !first) inside = begun_[signal(op)];
+        if (op.kind() == Kind::region) inside = is_in_region(op.value());
+        if (op.kind() == Kind::await && !first) inside = begun_[signal_index(op)];
         act(op, inside, at);
         if (op.kind() == Kind::end) break;
       }
     }
   }
-  bool wanted(std::uint64_t region) {
+  bool is_in_region(std::uint64_t region) {
     greatest_ = std::max(greatest_, region);
     return about_.first <= region && region <= about_.last;
   }
-  std::size_t signal(Op op) const { return op.message() - whole_.source.size(); }
+  std::size_t signal_index(Op op) const { return op.message() - whole_.source.size(); }
 
-  void look(Op op, bool inside) {
+  void note_operation(Op op, bool inside) {
     any_ |= inside;
     const Where where = inside ? within : outside;
     if (op.kind() == Kind::send) sent_[op.message()] = where;
     if (op.kind() == Kind::receive) taken_[op.message()] = where;
-    if (op.kind() == Kind::signal) begun_[signal(op)] = inside;
+    if (op.kind() == Kind::signal) begun_[signal_index(op)] = inside;
   }
-  // A message that nobody takes is sent all the same.
-  bool kept(std::uint32_t m) const { return sent_[m] == within && taken_[m] != outside; }
-  void number() {
+  // A message that is sent inside and never received is kept.
+  bool is_kept(std::uint32_t m) const { return sent_[m] == within && taken_[m] != outside; }
+  void number_messages() {
     for (std::uint32_t m = 0; m < sent_.size(); ++m) {
       about_.crossing += sent_[m] != taken_[m] && taken_[m] != nowhere;
-      if (!kept(m)) continue;
+      if (!is_kept(m)) continue;
       number_[m] = static_cast<std::uint32_t>(out_.source.size());
       out_.source.push_back(whole_.source[m]);
       out_.target.push_back(whole_.target[m]);
@@ -90,26 +90,26 @@ class Cutting {
         ++out_.computes;
         break;
       case Kind::send:
-        if (!kept(op.message())) return;
+        if (!is_kept(op.message())) return;
         ++out_.sends;
         out_.bytes += whole_.sizes[op.size()];
         return add(op);
       case Kind::post:  // a receive that was posted before the region is still open when the region begins
-        if (kept(op.message())) add(op);
+        if (is_kept(op.message())) add(op);
         return;
       case Kind::sent:
-        if (inside && kept(op.message())) add(op);
+        if (inside && is_kept(op.message())) add(op);
         return;
       case Kind::receive:
-        if (!inside || !kept(op.message())) return;
+        if (!inside || !is_kept(op.message())) return;
         ++out_.receives;
         return add(op);
       case Kind::receive_all:
-        return all(op, inside, at);
+        return add_receive_all(op, inside, at);
       case Kind::signal:
       case Kind::await:
-        if (!inside || !begun_[signal(op)]) return;
-        op = Op::of(op.kind(), 0, static_cast<std::uint32_t>(out_.source.size() + signal(op)));
+        if (!inside || !begun_[signal_index(op)]) return;
+        op = Op::of(op.kind(), 0, static_cast<std::uint32_t>(out_.source.size() + signal_index(op)));
         break;
       default:
         break;
@@ -117,10 +117,10 @@ class Cutting {
     out_.ops.push_back(op);
   }
   void add(Op op) { out_.ops.push_back(Op::of(op.kind(), op.size(), number_[op.message()])); }
-  // The remaining ones of the receives that belong together.
-  void all(Op op, bool inside, std::size_t at) {
+  // Keeps the remaining receives of a group that is completed together.
+  void add_receive_all(Op op, bool inside, std::size_t at) {
     std::uint64_t left = 0;
-    for (std::size_t i = at + 1; inside && i <= at + op.value(); ++i) left += kept(whole_.ops[i].message());
+    for (std::size_t i = at + 1; inside && i <= at + op.value(); ++i) left += is_kept(whole_.ops[i].message());
     if (left > 1) out_.ops.push_back(Op::of(Kind::receive_all, left));
   }
 
@@ -135,8 +135,8 @@ class Cutting {
   Schedule out_;
 };
 
-// Messages across the border are left out: they cost nothing, and no rank waits for them. Refused if there is no such
+// Leaves out messages across the border: they cost nothing, and no rank waits for them. Throws if there is no such
 // region.
-inline Schedule excerpt(const Schedule& whole, Excerpt& about) { return Cutting(whole, about).done(); }
+inline Schedule excerpt(const Schedule& whole, Excerpt& about) { return ExcerptBuilder(whole, about).done(); }
 
 }  // namespace steelyard::whatif

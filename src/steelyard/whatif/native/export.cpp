@@ -38,7 +38,7 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
   return json::Object().add("ranks", schedule.ranks).add("messages", schedule.source.size()).add("apart", apart);
 }
 
-std::string failed(const char* why, bool machine = false) {
+std::string describe_failure(const char* why, bool machine = false) {
   return json::Object().add("error", json::text(why)).add("machine", static_cast<int>(machine)).str();
 }
 
@@ -46,13 +46,13 @@ std::string answer(char** words) {
   try {
     return write(words[1], std::stod(words[2]), words[3], words[4]).str();
   } catch (const Refused& error) {
-    return failed(error.what());
+    return describe_failure(error.what());
   } catch (const Unwritable& error) {
-    return failed(error.what(), true);
+    return describe_failure(error.what(), true);
   } catch (const std::filesystem::filesystem_error& error) {
-    return failed(error.what(), true);
+    return describe_failure(error.what(), true);
   } catch (const std::bad_alloc&) {
-    return failed("the memory of this machine is too small for this trace", true);
+    return describe_failure("the memory of this machine is too small for this trace", true);
   }
 }
 

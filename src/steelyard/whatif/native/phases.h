@@ -115,7 +115,7 @@ inline Time median(std::vector<Time>& values) {
   return *middle;
 }
 
-inline void count(std::vector<std::uint64_t>& row, std::size_t at) {
+inline void count_in_bin(std::vector<std::uint64_t>& row, std::size_t at) {
   if (row.size() <= at) row.resize(at + 1);
   ++row[at];
 }
@@ -166,7 +166,7 @@ inline std::vector<Range> find_peaks(const std::vector<double>& counts) {
 }
 
 // The clusters, from the shortest and the longest phase of each fine bin.
-inline std::vector<Cluster> separate(const std::vector<Cluster>& fine) {
+inline std::vector<Cluster> separate_clusters(const std::vector<Cluster>& fine) {
   std::vector<Cluster> found;
   for (const Range& range : find_peaks(smooth_counts(fine))) {
     Cluster into;
@@ -273,7 +273,7 @@ inline Phases phases(const Schedule& schedule, const Measured& measured, std::ui
   out.first = ~std::size_t{0};
   each(schedule, measured, [&](std::uint32_t rank, Time time) {
     const std::size_t at = bin(time, Phases::BINS), finely = bin(time, FINE);
-    count(out.rows[rank / out.together], at);
+    count_in_bin(out.rows[rank / out.together], at);
     if (fine.size() <= finely) fine.resize(finely + 1);
     Cluster& one = fine[finely];
     one.least = std::min(one.least, time), one.most = std::max(one.most, time);
@@ -287,7 +287,7 @@ inline Phases phases(const Schedule& schedule, const Measured& measured, std::ui
     row.erase(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(out.first));
   }
   if (!out.count) return out;
-  out.clusters = separate(fine);
+  out.clusters = separate_clusters(fine);
   merge(schedule, measured, out.clusters);
   find_limits(schedule, measured, out.clusters);
   count_phases(schedule, measured, out);

@@ -38,7 +38,7 @@ class TiReading {
     while (lines.next()) {
       const auto rank = lines.number<std::size_t>(0, "number of a rank");
       if (rank >= out_.size()) lines.refuse("there are " + std::to_string(out_.size()) + " ranks, from 0");
-      act(lines, static_cast<std::uint32_t>(rank));
+      replay_line(lines, static_cast<std::uint32_t>(rank));
     }
   }
 
@@ -52,7 +52,7 @@ class TiReading {
     std::size_t type = 0, root = 0, work = 0;
   };
 
-  void act(Lines& lines, std::uint32_t rank) {
+  void replay_line(Lines& lines, std::uint32_t rank) {
     using enum trace::Collective;
     static const std::unordered_map<std::string_view, Alike> all_alike = {
         {"barrier", {barrier}},        {"bcast", {broadcast, 4, 3}},
@@ -65,11 +65,11 @@ class TiReading {
       return carry_out(lines, rank, found->second);
     static const std::unordered_map<std::string_view, Action> actions = {
         {"init", &TiReading::init},
-        {"finalize", &TiReading::nothing},
-        {"comm_size", &TiReading::nothing},
-        {"comm_split", &TiReading::nothing},
-        {"comm_dup", &TiReading::nothing},
-        {"location", &TiReading::nothing},
+        {"finalize", &TiReading::ignore_call},
+        {"comm_size", &TiReading::ignore_call},
+        {"comm_split", &TiReading::ignore_call},
+        {"comm_dup", &TiReading::ignore_call},
+        {"location", &TiReading::ignore_call},
         {"compute", &TiReading::compute},
         {"sleep", &TiReading::sleep},
         {"send", &TiReading::send},
@@ -77,7 +77,7 @@ class TiReading {
         {"recv", &TiReading::receive},
         {"irecv", &TiReading::receive},
         {"wait", &TiReading::wait},
-        {"test", &TiReading::nothing},
+        {"test", &TiReading::ignore_call},
         {"waitall", &TiReading::wait_all},
         {"alltoallv", &TiReading::alltoallv},
         {"gatherv", &TiReading::gatherv},
@@ -91,7 +91,7 @@ class TiReading {
     (this->*found->second)(lines, rank);
   }
 
-  void nothing(Lines&, std::uint32_t) {}
+  void ignore_call(Lines&, std::uint32_t) {}
   void init(Lines& lines, std::uint32_t rank) { open_[rank].unit = lines.words().size() > 2 ? 8 : 1; }
 
   void work(Lines& lines, std::uint32_t rank, std::size_t which) {
@@ -112,35 +112,35 @@ class TiReading {
   Bytes bytes(Lines& lines, std::uint32_t rank, std::size_t count, std::size_t type) {
     const double amount =
         lines.number<double>(count, "count of data");  // SimGrid writes them as floating-point numbers, too
-    const Bytes unit = unit_of(lines, rank, type);
+    const Bytes unit = bytes_of_unit(lines, rank, type);
     if (!(amount >= 0) || amount * static_cast<double>(unit) > static_cast<double>(MOST_BYTES))
       lines.refuse("a message has 0 to 2^50 bytes");
     return static_cast<Bytes>(amount) * unit;
   }
-  Bytes unit_of(Lines& lines, std::uint32_t rank, std::size_t which) {
+  Bytes bytes_of_unit(Lines& lines, std::uint32_t rank, std::size_t which) {
     if (which >= lines.words().size()) return open_[rank].unit;
     const auto type = lines.number<std::size_t>(which, "number of a datatype");
     if (type >= std::size(TYPES)) lines.refuse("datatype " + std::to_string(type) + " is unknown");
     return TYPES[type];
   }
-  std::vector<Bytes> all_bytes(Lines& lines, std::uint32_t rank, std::size_t first, std::size_t type) {
+  std::vector<Bytes> read_all_bytes(Lines& lines, std::uint32_t rank, std::size_t first, std::size_t type) {
     std::vector<Bytes> found;
     for (std::size_t i = 0; i < out_.size(); ++i) found.push_back(bytes(lines, rank, first + i, type));
     return found;
   }
-  std::uint32_t member(Lines& lines, std::size_t which) {
+  std::uint32_t read_member(Lines& lines, std::size_t which) {
     const auto found = lines.number<std::int64_t>(which, "number of a rank");
     if (found < 0 || found >= static_cast<std::int64_t>(out_.size()))
       lines.refuse("there are " + std::to_string(out_.size()) + " ranks, from 0; '" + std::to_string(found) +
                    "' is not one of them");
     return static_cast<std::uint32_t>(found);
   }
-  std::uint32_t root(Lines& lines, std::size_t which) {
-    return which < lines.words().size() ? member(lines, which) : 0;
+  std::uint32_t read_root(Lines& lines, std::size_t which) {
+    return which < lines.words().size() ? read_member(lines, which) : 0;
   }
 
   void send(Lines& lines, std::uint32_t rank) {
-    const auto target = member(lines, 2);
+    const auto target = read_member(lines, 2);
     const auto tag = lines.number<std::int32_t>(3, "tag");
     const auto number = out_.rank(rank).send(target, tag_of(0, tag), bytes(lines, rank, 4, 5));
     if (lines.words()[1] == "send")
@@ -149,7 +149,7 @@ class TiReading {
       open_[rank].requests.push_back({rank, target, tag, number, false});
   }
   void receive(Lines& lines, std::uint32_t rank) {
-    const auto source = member(lines, 2);
+    const auto source = read_member(lines, 2);
     const auto tag = lines.number<std::int32_t>(3, "tag");
     const auto number = out_.rank(rank).post(source, tag_of(0, tag));
     if (lines.words()[1] == "recv")
@@ -189,32 +189,32 @@ class TiReading {
   }
   void carry_out(Lines& lines, std::uint32_t rank, const Alike& one) {
     const Bytes size = one.type ? bytes(lines, rank, 2, one.type) : 0;
-    carry_out(rank, {one.what, one.root ? root(lines, one.root) : 0, false, {size}});
+    carry_out(rank, {one.what, one.root ? read_root(lines, one.root) : 0, false, {size}});
     if (one.work) work(lines, rank, one.work);
   }
   void alltoallv(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
-    auto counts = all_bytes(lines, rank, 3, 2 * n + 4);
-    const auto received = all_bytes(lines, rank, n + 4, 2 * n + 5);
+    auto counts = read_all_bytes(lines, rank, 3, 2 * n + 4);
+    const auto received = read_all_bytes(lines, rank, n + 4, 2 * n + 5);
     counts.insert(counts.end(), received.begin(), received.end());
     carry_out(rank, {trace::Collective::alltoall, 0, true, std::move(counts)});
   }
   void gatherv(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
     const Bytes own = bytes(lines, rank, 2, n + 4);
-    carry_out(rank, {trace::Collective::gather, root(lines, n + 3), true, {own}});
+    carry_out(rank, {trace::Collective::gather, read_root(lines, n + 3), true, {own}});
   }
   void scatterv(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
-    auto counts = all_bytes(lines, rank, 2, n + 4);
-    carry_out(rank, {trace::Collective::scatter, root(lines, n + 3), true, std::move(counts)});
+    auto counts = read_all_bytes(lines, rank, 2, n + 4);
+    carry_out(rank, {trace::Collective::scatter, read_root(lines, n + 3), true, std::move(counts)});
   }
   void allgatherv(Lines& lines, std::uint32_t rank) {
-    carry_out(rank, {trace::Collective::allgather, 0, true, all_bytes(lines, rank, 3, out_.size() + 4)});
+    carry_out(rank, {trace::Collective::allgather, 0, true, read_all_bytes(lines, rank, 3, out_.size() + 4)});
   }
   void reduce_scatter(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
-    const auto counts = all_bytes(lines, rank, 2, n + 3);
+    const auto counts = read_all_bytes(lines, rank, 2, n + 3);
     const Bytes whole = std::accumulate(counts.begin(), counts.end(), Bytes{0});
     carry_out(rank, {trace::Collective::reduce_scatter, 0, false, {whole}});
     work(lines, rank, n + 2);

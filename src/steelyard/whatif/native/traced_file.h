@@ -298,7 +298,7 @@ struct Outcomes {
   std::set<std::uint64_t> cancelled;  // by number among all nonblocking receives
 };
 
-// From the beginning of the first rank to the end of the last one, ns on rank 0's clock.
+// The time from the beginning of the first rank to the end of the last one, in ns on rank 0's clock.
 struct Span {
   double begin = 1e300, end = -1e300;
 };

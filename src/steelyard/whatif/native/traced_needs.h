@@ -3,9 +3,9 @@
 #include "traced_file.h"
 
 namespace steelyard::whatif {
-class Needs {
+class NeedsReader {
  public:
-  Needs(Shared& shared, RankFile& file, Outcomes& out, Traced& about)
+  NeedsReader(Shared& shared, RankFile& file, Outcomes& out, Traced& about)
       : file_(file), handles_(shared, file), shared_(shared), out_(out), about_(about) {}
 
   void read(Span& span) {
@@ -41,7 +41,7 @@ class Needs {
       case Record::ireceive:
         return ireceive();
       case Record::complete:
-        for (const Completed& one : list_completions(file_)) settle(one);
+        for (const Completed& one : list_completions(file_)) settle_request(one);
         return;
       case Record::isend:
       case Record::icollective:
@@ -94,7 +94,7 @@ class Needs {
     }
     return last;
   }
-  void settle(const Completed& one) {
+  void settle_request(const Completed& one) {
     const auto found = open_.find(one.request);
     if (found == open_.end()) return;
     if (one.ended == trace::Ended::cancelled) out_.cancelled.insert(found->second.number);
@@ -122,7 +122,7 @@ class Needs {
 };
 
 inline void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span) {
-  Needs(shared, file, out, about).read(span);
+  NeedsReader(shared, file, out, about).read(span);
 }
 
 }  // namespace steelyard::whatif

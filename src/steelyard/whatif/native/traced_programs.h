@@ -5,10 +5,10 @@
 #include "traced_file.h"
 
 namespace steelyard::whatif {
-class Writer {
+class ProgramWriter {
  public:
-  Writer(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span, Measured& measured,
-         Timeline::OfRank* line)
+  ProgramWriter(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
+                Measured& measured, Timeline::OfRank* line)
       : file_(file),
         handles_(shared, file),
         shared_(shared),
@@ -76,7 +76,7 @@ class Writer {
       case Record::icollective:
       case Record::vectors:
       case Record::ivectors:
-        return together(event);
+        return write_collective(event);
       case Record::communicator:
         return handles_.communicator();
       case Record::window:
@@ -89,7 +89,7 @@ class Writer {
       case Record::region:
         return region();
       default:
-        return nothing(event);
+        return skip_event(event);
     }
   }
   void enter(std::uint64_t region) {
@@ -108,7 +108,7 @@ class Writer {
     if (event.communicator == 0 && shared_.iterations == what) enter(++iteration_);
   }
   // Records that are not messages.
-  void nothing(const Event& event) {
+  void skip_event(const Event& event) {
     const Record kind = event.kind;
     if (kind == Record::probe) file_.folded(), file_.folded();
     if (kind == Record::polled) file_.number();
@@ -223,7 +223,7 @@ class Writer {
     }
   }
 
-  void together(const Event& event) {
+  void write_collective(const Event& event) {
     const bool waits = event.kind == Record::collective || event.kind == Record::vectors;
     const bool several = event.kind == Record::vectors || event.kind == Record::ivectors;
     const std::uint64_t what = file_.number(), root = file_.number();
@@ -322,7 +322,7 @@ class Writer {
 // length of the program after each call, and `line` its course in time.
 inline void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
                           Measured& measured, std::vector<std::size_t>* lengths, Timeline::OfRank* line) {
-  Writer(shared, file, outcomes, rank, span, measured, line).read(lengths);
+  ProgramWriter(shared, file, outcomes, rank, span, measured, line).read(lengths);
 }
 
 }  // namespace steelyard::whatif

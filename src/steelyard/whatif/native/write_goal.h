@@ -23,10 +23,10 @@ class GoalWriting {
         wait(op + 1, op->value());
         op += op->value();
       } else {
-        one(op);
+        write_operation(op);
       }
     }
-    if (!waiting_.empty()) nothing();
+    if (!waiting_.empty()) write_empty_step();
     ++processor_;
   }
   void end() {
@@ -49,12 +49,12 @@ class GoalWriting {
     bool begun;
   };
 
-  void one(const Op* op) {
+  void write_operation(const Op* op) {
     const std::uint32_t m = op->message();
     switch (op->kind()) {
       case Kind::compute:
         rest_ += static_cast<Time>(op->value());
-        label();
+        next_label();
         out_.write("calc %lld cpu %u\n", static_cast<long long>(rest_ / NANOSECOND), processor_);
         rest_ %= NANOSECOND;
         break;
@@ -67,11 +67,11 @@ class GoalWriting {
         wait(op, 1);
         break;
       case Kind::signal:
-        nothing();
+        write_empty_step();
         signals_[m] = next_ - 1;
         break;
       case Kind::await:
-        nothing();
+        write_empty_step();
         awaited_.push_back({next_ - 1, m});
         chained_ = true;
         break;
@@ -81,20 +81,20 @@ class GoalWriting {
   }
   void message(const Op* op, bool send) {
     const std::uint32_t m = op->message();
-    (send ? sends_ : posts_)[m] = label();
+    (send ? sends_ : posts_)[m] = next_label();
     out_.write("%s %lldb %s %u tag %u cpu %u\n", send ? "send" : "recv",
                static_cast<long long>(schedule_.sizes[op->size()]), send ? "to" : "from",
                send ? schedule_.target[m] : schedule_.source[m], tags_[m], processor_);
   }
   // The next operations wait for these; earlier waits have ended by then.
   void wait(const Op* op, std::size_t count) {
-    if (!waiting_.empty()) nothing();
+    if (!waiting_.empty()) write_empty_step();
     for (std::size_t i = 0; i < count; ++i) {
       auto& labels = op[i].kind() == Kind::sent ? sends_ : posts_;
       waiting_.push_back(labels.at(op[i].message()));
     }
   }
-  std::uint32_t label() {
+  std::uint32_t next_label() {
     out_.write("l%u: ", next_);
     for (std::uint32_t before : waiting_) required_.push_back({next_, before, false});
     waiting_.clear();
@@ -102,8 +102,8 @@ class GoalWriting {
     if (chained_) required_.push_back({next_, next_ - 1, true});
     return next_++;
   }
-  void nothing() {
-    label();
+  void write_empty_step() {
+    next_label();
     out_.write("calc 0 cpu %u\n", processor_);
   }
 

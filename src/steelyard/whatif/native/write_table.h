@@ -70,9 +70,9 @@ void each_line(const std::string& path, Act act) {
     if (!line.empty()) act(line);
 }
 
-class Rebuilding {
+class TableReader {
  public:
-  Rebuilding(const std::string& from, const std::string& to) : path_(from + "/records.csv"), to_(to) {
+  TableReader(const std::string& from, const std::string& to) : path_(from + "/records.csv"), to_(to) {
     each_line(from + "/ranks.csv", [&](std::string_view line) {
       std::string_view host;
       trace::Header made{};
@@ -137,6 +137,6 @@ inline void write_table(const std::string& trace, std::uint32_t ranks, const std
   about.close();
 }
 
-inline void rebuild(const std::string& table, const std::string& folder) { Rebuilding(table, folder).write(); }
+inline void rebuild(const std::string& table, const std::string& folder) { TableReader(table, folder).write(); }
 
 }  // namespace steelyard::whatif

@@ -11,23 +11,23 @@ class TiWriting {
       : schedule_(schedule), tags_(tags), out_(out), rank_(rank) {}
 
   std::uint64_t write(const Op* op) {
-    learn(op);
+    learn_messages(op);
     out_.write("%u init\n", rank_);
-    for (; op->kind() != Kind::end; ++op) op = one(op);
+    for (; op->kind() != Kind::end; ++op) op = write_operation(op);
     out_.write("%u finalize\n", rank_);
     return apart_;
   }
 
  private:
   // Collects the sends and receives that a later wait completes: only these are tracked as open requests.
-  void learn(const Op* op) {
+  void learn_messages(const Op* op) {
     for (; op->kind() != Kind::end; ++op) {
       if (op->kind() == Kind::sent) waited_sends_.insert(op->message());
       if (op->kind() == Kind::receive) waited_posts_.insert(op->message());
     }
   }
   // Returns the last operation that it has written.
-  const Op* one(const Op* op) {
+  const Op* write_operation(const Op* op) {
     const std::uint32_t m = op->message();
     switch (op->kind()) {
       case Kind::compute:
@@ -47,7 +47,7 @@ class TiWriting {
       case Kind::receive:
         return wait(op, open_posts_);
       case Kind::receive_all:
-        return all(op);
+        return write_all(op);
       default:
         return op;
     }
@@ -70,7 +70,7 @@ class TiWriting {
     return op;
   }
   // All open requests together, if the operations wait for exactly these.
-  const Op* all(const Op* op) {
+  const Op* write_all(const Op* op) {
     const Op* last = op + op->value();
     std::set<std::uint32_t> posts, sends;
     for (const Op* o = op + 1; o <= last; ++o) posts.insert(o->message());

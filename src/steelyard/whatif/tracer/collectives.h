@@ -1,4 +1,4 @@
-// MPI's collectives, from one table.
+// Wraps MPI's collectives. One table lists them.
 #pragma once
 #include <initializer_list>
 
@@ -7,12 +7,12 @@
 namespace steelyard::trace {
 
 // Begins the record of a collective with one number of bytes, or several; false if the replay has no such collective.
-// `request`: of one that does not wait.
+// `request`: that of a nonblocking one, or null.
 inline bool begin_together(const Call& call, MPI_Comm c, MPI_Request* request, bool several, Collective what, int root,
                            std::size_t most = 0) {
-  const Communicator* found = known(c);
+  const Communicator* found = find_communicator(c);
   if (!found || found->between) {
-    plain(call);
+    record_plain(call);
     return false;
   }
   call.begin(several ? (request ? Kind::ivectors : Kind::vectors) : (request ? Kind::icollective : Kind::collective),
@@ -23,22 +23,21 @@ inline bool begin_together(const Call& call, MPI_Comm c, MPI_Request* request, b
 }
 inline void end_together(MPI_Request* request) {
   if (request) {
-    const Request entry = other(Request::other);
-    state.requests.insert(word(*request), entry);
+    const Request entry = make_other_request(Request::other);
+    state.requests.insert(bits(*request), entry);
     state.stream.put(entry.number);
   }
-  state.stream.done();
+  state.stream.end_record();
 }
-// A collective with one number of bytes for each rank. It is the most frequent kind; calls of functions in it would
-// cost 2 ns, so that it is flattened.
-[[gnu::flatten]] inline void whole(const Call& call, MPI_Comm c, MPI_Request* request, Collective what, int root,
-                                   std::int64_t bytes) {
+// Records a collective with one number of bytes per rank, the most frequent kind. Flattened, because calls cost 2 ns.
+[[gnu::flatten]] inline void note_whole(const Call& call, MPI_Comm c, MPI_Request* request, Collective what, int root,
+                                        std::int64_t bytes) {
   if (!begin_together(call, c, request, false, what, root)) return;
   state.stream.put(static_cast<std::uint64_t>(bytes));
   end_together(request);
 }
 
-inline void unmodelled(const Call& call, MPI_Request* request) { request ? pending(call, request) : plain(call); }
+inline void unmodelled(const Call& call, MPI_Request* request) { request ? keep(call, request) : record_plain(call); }
 
 inline std::int64_t part(const void* b, int n, MPI_Datatype t, int m, MPI_Datatype u) {
   return b == MPI_IN_PLACE ? bytes_of(m, u) : bytes_of(n, t);
@@ -95,34 +94,35 @@ extern "C" {
   WRAP(INAME, P(PARAMETERS, MPI_Request* request), P(ARGUMENTS, request), P(__VA_ARGS__))
 
 // b, n, t: what is sent; d, m, u: what is received.
-COLLECTIVE(Barrier, Ibarrier, P(MPI_Comm c), P(c), whole(call, c, request, Collective::barrier, 0, 0))
+COLLECTIVE(Barrier, Ibarrier, P(MPI_Comm c), P(c), note_whole(call, c, request, Collective::barrier, 0, 0))
 COLLECTIVE(Bcast, Ibcast, P(void* b, int n, MPI_Datatype t, int root, MPI_Comm c), P(b, n, t, root, c),
-           whole(call, c, request, Collective::broadcast, root, bytes_of(n, t)))
+           note_whole(call, c, request, Collective::broadcast, root, bytes_of(n, t)))
 COLLECTIVE(Reduce, Ireduce, P(const void* b, void* d, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c),
-           P(b, d, n, t, o, root, c), whole(call, c, request, Collective::reduce, root, bytes_of(n, t)))
+           P(b, d, n, t, o, root, c), note_whole(call, c, request, Collective::reduce, root, bytes_of(n, t)))
 COLLECTIVE(Allreduce, Iallreduce, P(const void* b, void* d, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
-           P(b, d, n, t, o, c), whole(call, c, request, Collective::allreduce, 0, bytes_of(n, t)))
+           P(b, d, n, t, o, c), note_whole(call, c, request, Collective::allreduce, 0, bytes_of(n, t)))
 COLLECTIVE(Scan, Iscan, P(const void* b, void* d, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), P(b, d, n, t, o, c),
-           whole(call, c, request, Collective::scan, 0, bytes_of(n, t)))
+           note_whole(call, c, request, Collective::scan, 0, bytes_of(n, t)))
 COLLECTIVE(Exscan, Iexscan, P(const void* b, void* d, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), P(b, d, n, t, o, c),
-           whole(call, c, request, Collective::scan, 0, bytes_of(n, t)))
+           note_whole(call, c, request, Collective::scan, 0, bytes_of(n, t)))
 COLLECTIVE(Gather, Igather,
            P(const void* b, int n, MPI_Datatype t, void* d, int m, MPI_Datatype u, int root, MPI_Comm c),
-           P(b, n, t, d, m, u, root, c), whole(call, c, request, Collective::gather, root, part(b, n, t, m, u)))
+           P(b, n, t, d, m, u, root, c), note_whole(call, c, request, Collective::gather, root, part(b, n, t, m, u)))
 COLLECTIVE(Scatter, Iscatter,
            P(const void* b, int n, MPI_Datatype t, void* d, int m, MPI_Datatype u, int root, MPI_Comm c),
            P(b, n, t, d, m, u, root, c),
-           whole(call, c, request, Collective::scatter, root, rank_in(c) == root ? bytes_of(n, t) : bytes_of(m, u)))
+           note_whole(call, c, request, Collective::scatter, root,
+                      rank_in(c) == root ? bytes_of(n, t) : bytes_of(m, u)))
 COLLECTIVE(Allgather, Iallgather, P(const void* b, int n, MPI_Datatype t, void* d, int m, MPI_Datatype u, MPI_Comm c),
-           P(b, n, t, d, m, u, c), whole(call, c, request, Collective::allgather, 0, part(b, n, t, m, u)))
+           P(b, n, t, d, m, u, c), note_whole(call, c, request, Collective::allgather, 0, part(b, n, t, m, u)))
 COLLECTIVE(Alltoall, Ialltoall, P(const void* b, int n, MPI_Datatype t, void* d, int m, MPI_Datatype u, MPI_Comm c),
-           P(b, n, t, d, m, u, c), whole(call, c, request, Collective::alltoall, 0, part(b, n, t, m, u)))
+           P(b, n, t, d, m, u, c), note_whole(call, c, request, Collective::alltoall, 0, part(b, n, t, m, u)))
 COLLECTIVE(Reduce_scatter, Ireduce_scatter,
            P(const void* b, void* d, const int* n, MPI_Datatype t, MPI_Op o, MPI_Comm c), P(b, d, n, t, o, c),
-           whole(call, c, request, Collective::reduce_scatter, 0, sum(n, t, c)))
+           note_whole(call, c, request, Collective::reduce_scatter, 0, sum(n, t, c)))
 COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
            P(const void* b, void* d, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), P(b, d, n, t, o, c),
-           whole(call, c, request, Collective::reduce_scatter, 0, size_of(c) * bytes_of(n, t)))
+           note_whole(call, c, request, Collective::reduce_scatter, 0, size_of(c) * bytes_of(n, t)))
 // The root of these knows all counts, the others their own. What a root receives the senders know, too.
 COLLECTIVE(Gatherv, Igatherv,
            P(const void* b, int n, MPI_Datatype t, void* d, const int* m, const int* e, MPI_Datatype u, int root,

@@ -84,14 +84,14 @@ class Numbers {
 };
 
 template <class Handle>
-std::uint64_t word(Handle handle) {
+std::uint64_t bits(Handle handle) {
   static_assert(sizeof handle <= 8);
   std::uint64_t found = 0;
   std::memcpy(&found, &handle, sizeof handle);
   return found;
 }
 
-inline std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+inline std::uint64_t mix_keys(std::uint64_t a, std::uint64_t b) {
   a = (a ^ (b + 0x9e3779b97f4a7c15u)) * 0xbf58476d1ce4e5b9u;
   return a ^ a >> 29;
 }

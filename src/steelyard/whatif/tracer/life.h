@@ -6,8 +6,7 @@ namespace steelyard::trace {
 
 constexpr int EXCHANGES = 16, CLOCK_TAG = 1;
 
-// Stores the offset of rank 0's clock from this one: from the shortest of several exchanges, half of which is the
-// error.
+// Stores the offset of rank 0's clock from this one, by the shortest of several exchanges: its half is the error.
 inline void compare_clocks(int ranks, bool end) {
   Header& header = state.stream.header();
   std::int64_t best = 0, shortest = INT64_MAX;
@@ -59,12 +58,12 @@ void look_at_queue(Ticks now) {
   if (state.within > 0) {  // before the computing
     stream.begin(Kind::preempted, stream.last(), stream.last(), 0);
     stream.put(state.within);
-    stream.done();
+    stream.end_record();
     state.within = 0;
   }
   stream.begin(Kind::preempted, now, stream.clock.now(), 0);
   stream.put(waited > state.waited ? waited - state.waited : 0);
-  stream.done();
+  stream.end_record();
   state.waited = waited;
 }
 
@@ -128,20 +127,20 @@ inline void end_trace(Ticks from) {
   flush_polls(from);
   look_at_queue(from);
   state.stream.begin(Kind::finalize, state.stream.clock.now(), state.stream.clock.now(), 0);
-  state.stream.done();
+  state.stream.end_record();
   compare_clocks(ranks, true);
   PMPI_Comm_free(&state.own);
   state.stream.header().finished = 1;
   state.stream.close();
 }
 
-inline void plain(const Call& call) {
+inline void record_plain(const Call& call) {
   call.begin(Kind::call);
-  state.stream.done();
+  state.stream.end_record();
 }
 
-// Members of a new communicator, as ranks of the world.
-inline void describe(const Call& call, MPI_Comm made, std::uint64_t key, bool between) {
+// Records the members of a new communicator, as ranks of the world.
+inline void record_communicator(const Call& call, MPI_Comm made, std::uint64_t key, bool between) {
   MPI_Group group, world;
   int size = 0;
   if (between)
@@ -156,38 +155,38 @@ inline void describe(const Call& call, MPI_Comm made, std::uint64_t key, bool be
   for (int i = 0; i < size; ++i) own[i] = i;
   PMPI_Group_translate_ranks(group, size, own, world, members);
   const Communicator entry{state.next_communicator++, 0, key, between};
-  state.communicators.insert(word(made), entry);
+  state.communicators.insert(bits(made), entry);
   Stream& stream = state.stream;
   call.begin(Kind::communicator, 0, 64 + 10 * static_cast<std::size_t>(size));
   stream.put(entry.number);
   stream.put(key);
   stream.put(static_cast<std::uint64_t>(size));
-  for (int i = 0, before = 0; i < size; before = members[i++]) stream.folded(members[i] - before);
-  stream.done();
+  for (int i = 0, before = 0; i < size; before = members[i++]) stream.put_signed(members[i] - before);
+  stream.end_record();
   std::free(own);
   PMPI_Group_free(&group);
   PMPI_Group_free(&world);
   stream.record_own_work();
 }
 
-// All members make the same number of it: of the parent's and of how many it has made.
-inline void created(const Call& call, MPI_Comm parent, MPI_Comm made) {
-  Communicator* from = known(parent);
-  const std::uint64_t key = from ? mixed(from->key, ++from->created) : 3;
+// Records a new communicator. All members compute the same key from the parent's key and the number of its children.
+inline void record_new(const Call& call, MPI_Comm parent, MPI_Comm made) {
+  Communicator* from = find_communicator(parent);
+  const std::uint64_t key = from ? mix_keys(from->key, ++from->created) : 3;
   int between = 0;
-  if (made == MPI_COMM_NULL) return plain(call);
+  if (made == MPI_COMM_NULL) return record_plain(call);
   PMPI_Comm_test_inter(made, &between);
-  describe(call, made, key, between != 0);
+  record_communicator(call, made, key, between != 0);
 }
 
-// Made by some of the parent's members, who count their own ones.
+// Records a communicator that only some members of the parent make. They count such communicators themselves.
 inline void record_created_apart(const Call& call, MPI_Comm made, std::uint64_t key) {
-  if (made == MPI_COMM_NULL) return plain(call);
-  while (state.keys.find(key)) key = mixed(key, 1);
+  if (made == MPI_COMM_NULL) return record_plain(call);
+  while (state.keys.find(key)) key = mix_keys(key, 1);
   state.keys.insert(key, key);
   int between = 0;
   PMPI_Comm_test_inter(made, &between);
-  describe(call, made, key, between != 0);
+  record_communicator(call, made, key, between != 0);
 }
 
 }  // namespace steelyard::trace

@@ -4,7 +4,7 @@
 
 namespace steelyard::trace {
 
-// An array that is on the stack where it is short.
+// An array that lies on the stack if it is short.
 template <class T>
 class Scratch {
  public:
@@ -27,61 +27,61 @@ class Scratch {
 // Returns whether the trace knows the communicator. Only the time of messages to another MPI_COMM_WORLD is recorded.
 inline bool foreign(std::uint32_t communicator) { return communicator == ~0u; }
 
-inline void sent(const Call& call, int to, int tag, std::int64_t count, MPI_Datatype type, MPI_Comm c, int code) {
+inline void note_sent(const Call& call, int to, int tag, std::int64_t count, MPI_Datatype type, MPI_Comm c, int code) {
   const std::uint32_t communicator = number_of(c);
-  if (code != MPI_SUCCESS || to == MPI_PROC_NULL || foreign(communicator)) return plain(call);
+  if (code != MPI_SUCCESS || to == MPI_PROC_NULL || foreign(communicator)) return record_plain(call);
   call.begin(Kind::send, communicator);
-  state.stream.folded(to);
-  state.stream.folded(tag);
+  state.stream.put_signed(to);
+  state.stream.put_signed(tag);
   state.stream.put(static_cast<std::uint64_t>(bytes_of(count, type)));
-  state.stream.done();
+  state.stream.end_record();
 }
 
-inline void received(const Call& call, const MPI_Status* status, std::uint32_t communicator, int code) {
-  if (code != MPI_SUCCESS || status->MPI_SOURCE == MPI_PROC_NULL || foreign(communicator)) return plain(call);
+inline void note_received(const Call& call, const MPI_Status* status, std::uint32_t communicator, int code) {
+  if (code != MPI_SUCCESS || status->MPI_SOURCE == MPI_PROC_NULL || foreign(communicator)) return record_plain(call);
   call.begin(Kind::receive, communicator);
-  state.stream.folded(status->MPI_SOURCE);
-  state.stream.folded(status->MPI_TAG);
-  state.stream.done();
+  state.stream.put_signed(status->MPI_SOURCE);
+  state.stream.put_signed(status->MPI_TAG);
+  state.stream.end_record();
 }
 
 inline void record_probe(const Call& call, const MPI_Status* status, MPI_Comm c) {
   const std::uint32_t communicator = number_of(c);
-  if (status->MPI_SOURCE == MPI_PROC_NULL || foreign(communicator)) return plain(call);
+  if (status->MPI_SOURCE == MPI_PROC_NULL || foreign(communicator)) return record_plain(call);
   call.begin(Kind::probe, communicator);
-  state.stream.folded(status->MPI_SOURCE);
-  state.stream.folded(status->MPI_TAG);
-  state.stream.done();
+  state.stream.put_signed(status->MPI_SOURCE);
+  state.stream.put_signed(status->MPI_TAG);
+  state.stream.end_record();
 }
 
-inline void exchanged(const Call& call, int to, int tag, std::int64_t bytes, const MPI_Status* status, MPI_Comm c) {
+inline void note_exchange(const Call& call, int to, int tag, std::int64_t bytes, const MPI_Status* status, MPI_Comm c) {
   const std::uint32_t communicator = number_of(c);
-  if (foreign(communicator)) return plain(call);
+  if (foreign(communicator)) return record_plain(call);
   call.begin(Kind::exchange, communicator);
-  state.stream.folded(partner_of(to));
-  state.stream.folded(tag);
+  state.stream.put_signed(partner_of(to));
+  state.stream.put_signed(tag);
   state.stream.put(static_cast<std::uint64_t>(bytes));
-  state.stream.folded(partner_of(status->MPI_SOURCE));
-  state.stream.folded(status->MPI_SOURCE == MPI_PROC_NULL ? 0 : status->MPI_TAG);
-  state.stream.done();
+  state.stream.put_signed(partner_of(status->MPI_SOURCE));
+  state.stream.put_signed(status->MPI_SOURCE == MPI_PROC_NULL ? 0 : status->MPI_TAG);
+  state.stream.end_record();
 }
 
-// The record of what a request has begun.
-inline void begun(const Call& call, Request& request) {
+// Records the operation that a request has begun.
+inline void record_begun_request(const Call& call, Request& request) {
   request.active = true;
   if (request.partner == MPI_PROC_NULL || foreign(request.communicator)) {
     request.what = Request::other;
-    return plain(call);
+    return record_plain(call);
   }
   call.begin(request.what == Request::send ? Kind::isend : Kind::ireceive, request.communicator);
-  state.stream.folded(request.what == Request::send ? request.partner : partner_of(request.partner));
-  state.stream.folded(tag_of(request.tag));
+  state.stream.put_signed(request.what == Request::send ? request.partner : partner_of(request.partner));
+  state.stream.put_signed(tag_of(request.tag));
   if (request.what == Request::send) state.stream.put(static_cast<std::uint64_t>(request.bytes));
   state.stream.put(request.number);
-  state.stream.done();
+  state.stream.end_record();
 }
 
-inline Request made(Request::What what, int partner, int tag, std::int64_t count, MPI_Datatype type, MPI_Comm c) {
+inline Request make(Request::What what, int partner, int tag, std::int64_t count, MPI_Datatype type, MPI_Comm c) {
   Request request{};
   request.what = what;
   request.partner = partner;
@@ -92,34 +92,34 @@ inline Request made(Request::What what, int partner, int tag, std::int64_t count
   request.number = state.request_numbers.take();
   return request;
 }
-// A request that is none of a message: its completion is recorded.
-inline Request other(Request::What what) {
+// Makes a request that belongs to no message. Only its completion is recorded.
+inline Request make_other_request(Request::What what) {
   Request request{};
   request.what = what;
   request.active = true;
   request.number = state.request_numbers.take();
   return request;
 }
-inline void posted(const Call& call, Request request, MPI_Request handle, int code) {
-  if (code != MPI_SUCCESS) return plain(call);
-  begun(call, request);
-  state.requests.insert(word(handle), request);
+inline void record_posted_request(const Call& call, Request request, MPI_Request handle, int code) {
+  if (code != MPI_SUCCESS) return record_plain(call);
+  record_begun_request(call, request);
+  state.requests.insert(bits(handle), request);
 }
-inline void prepared(const Call& call, Request request, MPI_Request handle, int code) {
-  plain(call);
+inline void keep_persistent_request(const Call& call, Request request, MPI_Request handle, int code) {
+  record_plain(call);
   if (code != MPI_SUCCESS) return;
   request.persistent = true;
-  state.requests.insert(word(handle), request);
+  state.requests.insert(bits(handle), request);
 }
-inline void started(const Call& call, MPI_Request handle) {
-  Request* request = state.requests.find(word(handle));
-  if (request) begun(call, *request);
+inline void record_started_request(const Call& call, MPI_Request handle) {
+  Request* request = state.requests.find(bits(handle));
+  if (request) record_begun_request(call, *request);
 }
 
-// Nonblocking calls that are not messages of the model; their requests are known.
-inline void pending(const Call& call, MPI_Request* request) {
-  plain(call);
-  state.requests.insert(word(*request), other(Request::other));
+// Keeps the requests of nonblocking calls that are no messages of the model, so that their completion is known.
+inline void keep(const Call& call, MPI_Request* request) {
+  record_plain(call);
+  state.requests.insert(bits(*request), make_other_request(Request::other));
 }
 
 struct Done {
@@ -127,8 +127,8 @@ struct Done {
   MPI_Status* status;
 };
 
-// Takes a request that is done out of the table; false where it is none of the trace.
-inline bool take(std::uint64_t handle, MPI_Status* status, Done& done) {
+// Removes a completed request from the table. Returns false if the trace does not know it.
+inline bool take_done(std::uint64_t handle, MPI_Status* status, Done& done) {
   Request* request = state.requests.find(handle);
   if (!request || (request->persistent && !request->active)) return false;
   done = {*request, status};
@@ -140,8 +140,8 @@ inline bool take(std::uint64_t handle, MPI_Status* status, Done& done) {
   return true;
 }
 
-inline void completed(const Call& call, Done* done, std::size_t count) {
-  if (count == 0) return plain(call);
+inline void record_completed(const Call& call, Done* done, std::size_t count) {
+  if (count == 0) return record_plain(call);
   Stream& stream = state.stream;
   call.begin(Kind::complete, 0, 64 + 24 * count);
   stream.put(count);
@@ -151,13 +151,13 @@ inline void completed(const Call& call, Done* done, std::size_t count) {
     const Ended ended = cancelled ? Ended::cancelled : d->request.any ? Ended::received : Ended::plain;
     stream.put(std::uint64_t{d->request.number} << 2 | static_cast<std::uint64_t>(ended));
     if (ended == Ended::received) {
-      stream.folded(partner_of(d->status->MPI_SOURCE));
-      stream.folded(d->status->MPI_SOURCE == MPI_PROC_NULL ? 0 : d->status->MPI_TAG);
+      stream.put_signed(partner_of(d->status->MPI_SOURCE));
+      stream.put_signed(d->status->MPI_SOURCE == MPI_PROC_NULL ? 0 : d->status->MPI_TAG);
     }
   }
-  stream.done();
+  stream.end_record();
   for (Done* d = done; d != done + count; ++d)
-    if (d->request.what == Request::duplicate) describe(call, *d->request.made, d->request.key, false);
+    if (d->request.what == Request::duplicate) record_communicator(call, *d->request.made, d->request.key, false);
 }
 
 inline void note_empty(const Call& call) { state.polls.add(call.from(), call.to(), state.patience); }
@@ -166,7 +166,7 @@ inline void note_empty(const Call& call) { state.polls.add(call.from(), call.to(
 class Handles {
  public:
   Handles(int count, const MPI_Request* requests) : all_(static_cast<std::size_t>(count > 0 ? count : 0)) {
-    for (int i = 0; i < count; ++i) all_[static_cast<std::size_t>(i)] = word(requests[i]);
+    for (int i = 0; i < count; ++i) all_[static_cast<std::size_t>(i)] = bits(requests[i]);
   }
   std::uint64_t operator[](std::size_t i) { return all_[i]; }
 
@@ -174,7 +174,7 @@ class Handles {
   Scratch<std::uint64_t> all_;
 };
 
-// The application's statuses, or ones of ours where it wants none.
+// The statuses of the application, or our own ones if it passes none.
 class Statuses {
  public:
   Statuses(int count, MPI_Status* asked)
@@ -188,13 +188,14 @@ class Statuses {
 };
 
 // Completes requests by their handles before the call: those at `indices`, or the first ones if these are null.
-inline void completed(const Call& call, Handles& handles, const int* indices, int count, Statuses& statuses) {
+inline void record_completed(const Call& call, Handles& handles, const int* indices, int count, Statuses& statuses) {
   const std::size_t most = count > 0 ? static_cast<std::size_t>(count) : 0;
   Scratch<Done> done(most);
   std::size_t found = 0;
   for (std::size_t i = 0; i < most; ++i)
-    if (take(handles[indices ? static_cast<std::size_t>(indices[i]) : i], statuses.data() + i, done[found])) ++found;
-  completed(call, done.data(), found);
+    if (take_done(handles[indices ? static_cast<std::size_t>(indices[i]) : i], statuses.data() + i, done[found]))
+      ++found;
+  record_completed(call, done.data(), found);
 }
 
 }  // namespace steelyard::trace

@@ -18,14 +18,13 @@ struct Polls {
     if (count++ == 0)
       begin_ = from, cpu_ = processor_time();
     else
-      between(from, patience);
+      add_gap(from, patience);
     calls_ += to - from;
     last_ = to;
   }
-  // Returns the ticks of waiting until `now`, when another call came. `patience` is a millisecond; `alone`: no other
-  // thread called meanwhile.
-  Ticks waited(Ticks now, Ticks patience, bool alone) {
-    between(now, patience);
+  // Returns the ticks of waiting until the call at `now`. `patience`: 1 ms; `alone`: no other thread called meanwhile.
+  Ticks time_waited(Ticks now, Ticks patience, bool alone) {
+    add_gap(now, patience);
     if (!longer_ || !alone) return calls_;
     const double ticks = static_cast<double>(patience) / 1e6;  // in a nanosecond
     const double used = static_cast<double>(processor_time() - cpu_) * ticks;
@@ -40,7 +39,7 @@ struct Polls {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
   }
-  void between(Ticks from, Ticks patience) {
+  void add_gap(Ticks from, Ticks patience) {
     if (from <= last_) return;  // calls of several threads overlap
     const Ticks gap = from - last_;
     (gap < patience / SHORT ? calls_ : longer_) += gap;

@@ -96,17 +96,17 @@ struct Lock {
 void look_at_queue(Ticks now);
 void wait_within_call();
 
-// Calls that found nothing, and how long they waited in all; what else lay between them was computing.
+// Records the calls that found nothing and their total wait. The rest of the time between them was computing.
 inline void flush_polls(Ticks now) {
   if (__builtin_expect(!state.polls.count, 1)) return;
-  const Ticks waited = state.polls.waited(now, state.patience, !state.threads);
+  const Ticks waited = state.polls.time_waited(now, state.patience, !state.threads);
   state.stream.begin(Kind::polled, now - waited, now, 0);
   state.stream.put(state.polls.count);
-  state.stream.done();
+  state.stream.end_record();
   state.polls = {};
 }
 
-// One call of the application: from when it comes until MPI has done it. What MPI calls meanwhile is its own.
+// One call of the application, from its begin until MPI returns. Calls that MPI makes meanwhile are not recorded.
 class Call {
  public:
   Call() : on_(state.tracing && !inside) {
@@ -121,7 +121,7 @@ class Call {
   }
   ~Call() {
     if (!on_) return;
-    // Waits for a processor within a long call are not those of the computing that follows.
+    // A wait for a processor within a long call must not count for the computing that follows.
     if (__builtin_expect(state.tracing && to_ > from_ && to_ - from_ > state.patience, 0)) {
       Lock hold;
       wait_within_call();
@@ -129,7 +129,7 @@ class Call {
     inside = false;
   }
   // Returns whether the call is recorded.
-  bool over() {
+  bool end_call() {
     if (!on_) return false;
     to_ = state.stream.clock.now();
     return true;
@@ -147,13 +147,13 @@ class Call {
   Ticks from_ = 0, to_ = 0;
 };
 
-inline Communicator* known(MPI_Comm communicator) {
+inline Communicator* find_communicator(MPI_Comm communicator) {
   if (__builtin_expect(communicator == MPI_COMM_WORLD, 1)) return &state.world;
   if (communicator == MPI_COMM_SELF) return &state.self;
-  return state.communicators.find(word(communicator));
+  return state.communicators.find(bits(communicator));
 }
 inline std::uint32_t number_of(MPI_Comm communicator) {
-  const Communicator* found = known(communicator);
+  const Communicator* found = find_communicator(communicator);
   return found ? found->number : ~0u;
 }
 

@@ -68,8 +68,8 @@ class Stream {
 
   // A record is begun with its kind left out, which comes last: a torn one is none.
   void begin(Kind kind, Ticks from, Ticks to, std::uint32_t communicator, std::size_t most = 64) {
-    if (static_cast<std::size_t>(limit_ - at_) < most + 64) turn(most + 64);
-    if (debt_) tool();
+    if (static_cast<std::size_t>(limit_ - at_) < most + 64) map_next_piece(most + 64);
+    if (debt_) record_tool_time();
     kind_ = at_++;
     pending_ = static_cast<std::uint8_t>(static_cast<std::uint8_t>(kind) | (communicator ? OTHER : 0));
     from >>= clock.shift();
@@ -86,28 +86,28 @@ class Stream {
     for (; number >= 0x80; number >>= 7) *at_++ = static_cast<unsigned char>(number | 0x80);
     *at_++ = static_cast<unsigned char>(number);
   }
-  void folded(std::int64_t number) {
+  void put_signed(std::int64_t number) {
     put(static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63));
   }
-  void done() {
+  void end_record() {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     *reinterpret_cast<volatile unsigned char*>(kind_) = pending_;
   }
 
-  // The trace begins now.
+  // Begins the trace at the present moment.
   void begin_here() {
     last_ = clock.now() >> clock.shift();
     header_->first_ticks = last_ << clock.shift();
     debt_ = 0;
   }
 
-  // From the end of the last call until now the tracer worked.
+  // Records that the tracer itself worked from the end of the last call until now.
   void record_own_work() {
     const Ticks now = clock.now() >> clock.shift();
     if (now > last_ + debt_) debt_ = now - last_;
   }
 
-  // Both clocks are known up to now.
+  // Notes the present reading of both clocks.
   void calibrate() {
     header_->end_ticks = clock.now();
     header_->end_ns = nanoseconds();
@@ -129,7 +129,7 @@ class Stream {
  private:
   static constexpr std::size_t PAGE = 4096, WINDOW = 1u << 20;
 
-  // Maps from the page of `used` on.
+  // Maps the next part of the file, from the page that contains `used`.
   bool extend(off_t used, std::size_t needed = 0) {
     const off_t base = used / static_cast<off_t>(PAGE) * static_cast<off_t>(PAGE);
     const std::size_t size = (needed + 2 * PAGE + WINDOW - 1) / WINDOW * WINDOW;
@@ -145,8 +145,8 @@ class Stream {
     base_ = base;
     return true;
   }
-  // The next piece of the file. The time that it takes is the tracer's, in a record of its own.
-  void turn(std::size_t needed) {
+  // Maps the next piece of the file. Its time is the tracer's own work and gets a record of its own.
+  void map_next_piece(std::size_t needed) {
     const Ticks before = clock.now();
     if (!lost_ && !extend(base_ + (at_ - window_), needed)) {
       std::fprintf(stderr, "steelyard: the trace cannot grow further and ends here\n");
@@ -156,7 +156,7 @@ class Stream {
     calibrate();
     debt_ += (clock.now() - before) >> clock.shift();
   }
-  void tool() {
+  void record_tool_time() {
     *at_++ = static_cast<unsigned char>(Kind::tool);
     put(0);
     put(debt_);

@@ -31,20 +31,20 @@ int MPI_Finalize() {
 }
 int MPI_Abort(MPI_Comm c, int why) {
   Call call;
-  if (call.over()) {
+  if (call.end_call()) {
     Lock hold;
     state.stream.calibrate();
     state.stream.header().finished = 2;
     call.begin(Kind::abort);
-    state.stream.done();
+    state.stream.end_record();
     state.tracing = false;
   }
   return REAL(Abort)(c, why);
 }
 
-// From here on the rank is in the region of that number.
-RECORDED(Pcontrol, P(const int level, ...), P(level), , call.begin(Kind::region); state.stream.folded(level);
-         state.stream.done())
+// Marks that the rank enters the region with this number.
+RECORDED(Pcontrol, P(const int level, ...), P(level), , call.begin(Kind::region); state.stream.put_signed(level);
+         state.stream.end_record())
 
 ALSO(Init);
 ALSO(Init_thread);

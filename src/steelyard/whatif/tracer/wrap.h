@@ -11,7 +11,7 @@ using namespace steelyard::trace;
     Call call;                                                \
     BEFORE;                                                   \
     const int code = REAL(NAME)(ARGUMENTS);                   \
-    if (call.over()) {                                        \
+    if (call.end_call()) {                                    \
       Lock hold;                                              \
       RECORD;                                                 \
     }                                                         \
@@ -20,4 +20,4 @@ using namespace steelyard::trace;
   ALSO(NAME);
 // RECORD is of a call that did what it was asked for; of another one there is its time alone.
 #define WRAP(NAME, PARAMETERS, ARGUMENTS, RECORD) \
-  RECORDED(NAME, P(PARAMETERS), P(ARGUMENTS), , P(if (code == MPI_SUCCESS) { RECORD; } else plain(call)))
+  RECORDED(NAME, P(PARAMETERS), P(ARGUMENTS), , P(if (code == MPI_SUCCESS) { RECORD; } else record_plain(call)))
