@@ -92,7 +92,7 @@ int picking() {
   for (Key& key : keys) key = static_cast<Key>(generator.next() * 2048);
   for (Key key : keys)
     if (key >= 512 && key < 1536) plain.push_back(key);
-  Key* end = pick(keys.data(), keys.size(), 512, 1536, picked.data());
+  Key* end = pick_keys(keys.data(), keys.size(), 512, 1536, picked.data());
   picked.resize(static_cast<std::size_t>(end - picked.data()));
   std::printf("%d ", picked == plain);
   // A third of all keys in bucket 299, one in 699, nothing else: the borders are where the shares end.

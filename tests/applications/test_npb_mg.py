@@ -97,9 +97,9 @@ int main() {
     Weights s{-0.3, 0.2, -0.1, 0}, full{0.5, 0.25, 0.125, 0.0625};
     for (int z = 0; z < n; ++z)
       for (int y = 0; y < n; ++y) {
-        apply<true, false>(about(fine, y, z), fine.line(y, z), out.line(y, z), 0, n, s, fine.line(y, z));
+        apply<true, false>(lines_around(fine, y, z), fine.line(y, z), out.line(y, z), 0, n, s, fine.line(y, z));
         for (int x = 0; x < n; ++x) compare(out.at(x, y, z), fine.at(x, y, z) + plain(fine, x, y, z, s));
-        apply<false, true>(about(fine, y, z), fine.line(y, z), out.line(y, z), 0, n, negative_laplacian,
+        apply<false, true>(lines_around(fine, y, z), fine.line(y, z), out.line(y, z), 0, n, negative_laplacian,
                            fine.line(y, z));
         for (int x = 0; x < n; ++x)
           compare(out.at(x, y, z), fine.at(x, y, z) + plain(fine, x, y, z, negative_laplacian));

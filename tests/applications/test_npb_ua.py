@@ -91,7 +91,7 @@ struct Case {
     return mesh.leaves().size();
   }
   void projected(double* slots) {
-    team.each([&](Worker w) { project(state.topology.share(w), slots); });
+    team.each([&](Worker w) { project_to_mortars(state.topology.share(w), slots); });
   }
 
   // Mortars that two numbers stand for the same, and the worst error of the elements' nodes from mortars on a polynomial.
@@ -207,7 +207,7 @@ struct Case {
     int other = 0;
     for (int e = 0; e < static_cast<int>(next.leaves().size()); ++e) {
       Values values = solution.values(next.leaves()[e]);
-      other += mesh.look(next.leaves()[e]) < 0;
+      other += mesh.find_leaf(next.leaves()[e]) < 0;
       for (int n = 0; n < nodes; ++n) worst = std::max(worst, std::abs(values[n] - polynomial(node_of(next, e, n))));
     }
     std::printf("%d %g\\n", other, worst);

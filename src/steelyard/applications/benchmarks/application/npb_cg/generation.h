@@ -112,7 +112,7 @@ class Contributions {
           terms.push_back({rows.local(source.columns[e]), vector, source.weight * source.values[e]});
           used = true;
         }
-      if (used) keep(source);
+      if (used) keep_own_entries(source);
     }
     row_begin_.assign(rows.size() + 2, 0);
     for (const Term& t : terms) ++row_begin_[t.row + 2];
@@ -139,7 +139,7 @@ class Contributions {
     std::uint32_t vector;
     double factor;  // weight times this row's entry
   };
-  void keep(const VectorSource& source) {
+  void keep_own_entries(const VectorSource& source) {
     for (std::size_t e = 0; e < source.columns.size(); ++e)
       if (columns_.holds(source.columns[e])) {
         column_.push_back(columns_.local(source.columns[e]));
@@ -171,7 +171,7 @@ class RowSum {
   }
   // Calls entry(column, sum) for each column that has a sum, and then removes all of them.
   template <class Entry>
-  void take(Entry entry) {
+  void take_entry(Entry entry) {
     for (std::size_t g = 0; g < groups_.size(); ++g)
       for (; groups_[g]; groups_[g] &= groups_[g] - 1) {
         std::size_t w = 64 * g + static_cast<std::size_t>(std::countr_zero(groups_[g]));

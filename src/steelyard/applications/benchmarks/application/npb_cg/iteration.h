@@ -14,11 +14,11 @@ inline PhaseTimes phase_times(const Problem& problem) {
   return {problem.phases, {"SpMV", "exchange of vectors", "sums over all", "vector updates"}};
 }
 
-// A `Side` is one thread's or rank's view: `own` (its parts of the vectors), `product()` (q = A p, returns its share of
-// p·q), `product_of_solution()` (q = A z), `sum(array)` over all sides, `share()` (p is complete everywhere), and
-// `end_phase(Phase)`.
+// A `Side` is one thread's or rank's view: `own` (its parts of the vectors), `multiply_direction()` (q = A p, returns
+// its share of p·q), `multiply_solution()` (q = A z), `sum(array)` over all sides, `share()` (p is complete
+// everywhere), and `end_phase(Phase)`.
 template <class Side>
-Estimate outer_iteration(Side& side, double shift) {
+Estimate run_outer_iteration(Side& side, double shift) {
   auto sum = [&](double mine) {
     double all = side.sum(std::array{mine})[0];
     side.end_phase(sums);
@@ -26,21 +26,21 @@ Estimate outer_iteration(Side& side, double shift) {
   };
   double mine = side.own.start();
   side.end_phase(updates);
-  side.share();
+  side.share_vector();
   double rho = sum(mine);
   for (std::size_t step = 0; step < inner_steps; ++step) {
-    double partial = side.product();
+    double partial = side.multiply_direction();
     double alpha = rho / sum(partial);
     partial = side.own.reduce(alpha);
     side.end_phase(updates);
     double before = rho;
     rho = sum(partial);
-    side.own.turn(alpha, rho / before);
+    side.own.update_direction(alpha, rho / before);
     side.end_phase(updates);
-    if (step + 1 < inner_steps) side.share();
+    if (step + 1 < inner_steps) side.share_vector();
   }
-  side.product_of_solution();
-  std::array<double, 3> partials = side.own.close();
+  side.multiply_solution();
+  std::array<double, 3> partials = side.own.sum_final_products();
   side.end_phase(updates);
   auto [residual, product, square] = side.sum(partials);
   side.end_phase(sums);
@@ -57,22 +57,22 @@ struct Proof {
 
 // Computes the invariants. x is the last vector; `ones()` sets it to ones. Both products use the matrix of the run.
 template <class Side, class Ones>
-Proof proof_of(Side& side, const Class& c, Ones ones) {
+Proof make_proof(Side& side, const Class& c, Ones ones) {
   auto product = [&] {
     std::copy_n(side.own.x, side.own.size, side.own.z);
-    side.product_of_solution();
+    side.multiply_solution();
     return side.sum(side.own.products_of_x());
   };
   auto [square, quotient, image] = product();
   Proof out{c.shift + quotient / square};
-  side.share();
+  side.share_vector();
   ones();
   out.entries = product()[1];
   out.expected = sum_of_entries(c);
   return out;
 }
 
-inline Verification verification_of(const Class& c, const Estimate& found, const Proof& proof) {
+inline Verification verify(const Class& c, const Estimate& found, const Proof& proof) {
   bool published = !std::isnan(c.estimate);
   Verification out{tolerance, {}, published};
   if (!found.computed) return out;

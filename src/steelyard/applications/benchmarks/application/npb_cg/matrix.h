@@ -27,7 +27,7 @@ class Matrix {
                               block_width(c));
     });
     std::size_t most = lanes;
-    for (const auto& part : parts_) most = std::max(most, part->places());
+    for (const auto& part : parts_) most = std::max(most, part->count_places());
     values_ = Buffer<double>::one_each(most, policy, team, team.size());
     numbers_ = Buffer<std::uint16_t>::one_each(most, policy, team, team.size());
     team.each([&](Worker w) { parts_[w.index]->fill(source, values_[w.index].data(), numbers_[w.index].data()); });
@@ -37,10 +37,10 @@ class Matrix {
   double multiply(Worker w, const double* p, double* q, const double* beside) const {
     return parts_[w.index]->multiply(p, q, beside);
   }
-  std::size_t entries() const { return sum(&Sliced::entries); }
-  std::size_t places() const { return sum(&Sliced::places); }
+  std::size_t count_entries() const { return sum(&Sliced::count_entries); }
+  std::size_t count_places() const { return sum(&Sliced::count_places); }
   // Makes one entry wrong.
-  void spoil() { values_[0][0] += 1; }
+  void make_wrong() { values_[0][0] += 1; }
 
  private:
   std::size_t sum(std::size_t (Sliced::*of)() const) const {

@@ -12,13 +12,13 @@ class MessageLink {
       : comm_(ranks.comm()), patience_(ranks), arena_(doubles, policy, ranks.team()) {}
 
   double* data() const { return arena_.data(); }
-  void swap(std::size_t stage, int partner, const double* from, std::size_t, std::size_t in, std::size_t count) {
+  void exchange(std::size_t stage, int partner, const double* from, std::size_t, std::size_t in, std::size_t count) {
     MPI_Request both[2];
     int length = static_cast<int>(count), tag = static_cast<int>(stage);
     MPI_Irecv(data() + in, length, MPI_DOUBLE, partner, tag, comm_, &both[0]);
     MPI_Isend(from, length, MPI_DOUBLE, partner, tag, comm_, &both[1]);
     int done = 0;
-    patience_.until([&] {
+    patience_.wait_until([&] {
       MPI_Testall(2, both, &done, MPI_STATUSES_IGNORE);
       return done != 0;
     });
@@ -26,7 +26,7 @@ class MessageLink {
 
  private:
   MPI_Comm comm_;
-  Patience patience_;
+  BackoffWait patience_;
   Buffer<double> arena_;
 };
 

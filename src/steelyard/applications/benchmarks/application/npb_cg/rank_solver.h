@@ -27,21 +27,21 @@ struct Arena {
     sums = inbox + grid.wide * piece;
     size = sums + (2 * turns * stages + 1) * line;
   }
-  // Of what a stage of a sum sends and gets.
+  // Return the offsets of the data that a stage of a sum sends and receives.
   std::size_t outgoing(std::size_t turn, std::size_t stage) const { return sums + 2 * (turn * stages + stage) * line; }
   std::size_t incoming(std::size_t turn, std::size_t stage) const { return outgoing(turn, stage) + line; }
 };
 
-// How a link waits: where there are more ranks than processors every look that finds nothing gives the processor away.
-class Patience {
+// Waits for a link. With more ranks than processors, each look that finds nothing yields the processor.
+class BackoffWait {
  public:
-  explicit Patience(const Ranks& ranks) {
+  explicit BackoffWait(const Ranks& ranks) {
     int here = 0;
     for (int other = 0; other < ranks.size(); ++other) here += ranks.same_machine(other, ranks.rank());
     crowded_ = here > ranks.place(ranks.rank()).processors;
   }
   template <class Ready>
-  void until(Ready ready) const {
+  void wait_until(Ready ready) const {
     if (!crowded_) return spin_until(ready);
     while (!ready()) sched_yield();
   }
@@ -82,39 +82,39 @@ struct RankCG {
         grid(all.size(), all.rank()),
         arena(grid, size.order),
         phases(phase_times(problem)) {
-    all_or_none(ranks, [&] { require(); });
+    all_or_none(ranks, [&] { require_memory(); });
     link = std::make_unique<Link>(ranks, policy, arena.size, 2 * arena.stages);
     std::fill_n(link->data(), arena.size, 0.0);
     ranks.world().barrier();
     all_or_none(ranks, [&] { build(); });
-    entries = total(static_cast<double>(matrix->entries()));
-    places = total(static_cast<double>(matrix->places()));
+    entries = total(static_cast<double>(matrix->count_entries()));
+    places = total(static_cast<double>(matrix->count_places()));
   }
 
   void prepare(std::size_t) {
     begin();
-    outer_iteration(*this, size.shift);
+    run_outer_iteration(*this, size.shift);
     begin();
     found = {};
   }
   void run(std::size_t) {
     phases.begin();
     Estimate last;
-    for (std::size_t i = 0; i < size.iterations; ++i) last = outer_iteration(*this, size.shift);
+    for (std::size_t i = 0; i < size.iterations; ++i) last = run_outer_iteration(*this, size.shift);
     found = last;
   }
   Work work() const { return work_of(size, entries, places); }
   Check check() {
-    if (problem.scale > 1 && found.computed) proof = proof_of(*this, size, [&] { begin(); });
-    return verification_of(size, found, proof).check();
+    if (problem.scale > 1 && found.computed) proof = make_proof(*this, size, [&] { begin(); });
+    return verify(size, found, proof).check();
   }
   void corrupt() {
-    if (ranks.rank() == 0) matrix->spoil();
+    if (ranks.rank() == 0) matrix->make_wrong();
     prepare(1);
     run(1);
   }
   std::string details() const {
-    return details_of(problem, verification_of(size, found, proof), phases)
+    return details_of(problem, verify(size, found, proof), phases)
         .add("residual", found.residual)
         .add("nonzeros", entries)
         .add("grid", json::text(join({grid.high, " x ", grid.wide})))
@@ -122,8 +122,8 @@ struct RankCG {
   }
 
   // The functions that the outer iteration needs from a side.
-  Own own{};
-  double product() {
+  OwnRows own{};
+  double multiply_direction() {
     double dot = matrix->multiply(alone, vector(), q->data(), own.p);
     end_phase(products);
     if (grid.wide == 1) return dot;
@@ -132,9 +132,9 @@ struct RankCG {
     end_phase(updates);
     return dot;
   }
-  void product_of_solution() {
+  void multiply_solution() {
     std::copy_n(own.z, own.size, own.p);
-    share();
+    share_vector();
     matrix->multiply(alone, vector(), q->data(), own.p);
     end_phase(products);
     add_up();
@@ -146,18 +146,18 @@ struct RankCG {
       double* out = link->data() + arena.outgoing(turn, stage);
       std::copy(mine.begin(), mine.end(), out);
       std::size_t in = arena.incoming(turn, stage);
-      link->swap(arena.stages + stage, ranks.rank() ^ (1 << stage), out, in, in, n);
+      link->exchange(arena.stages + stage, ranks.rank() ^ (1 << stage), out, in, in, n);
       for (std::size_t i = 0; i < n; ++i) mine[i] += link->data()[in + i];
     }
     return mine;
   }
   // Sends the pieces of the direction to all ranks of the column; each stage sends twice as many.
-  void share() {
+  void share_vector() {
     std::size_t stage = 0;
     for (std::size_t held = 1; held < grid.high; held *= 2, ++stage) {
       std::size_t first = grid.row() / held * held, count = held * arena.piece;
       std::size_t mine = arena.vector + first * arena.piece, his = arena.vector + (first ^ held) * arena.piece;
-      link->swap(stage, ranks.rank() ^ static_cast<int>(held), link->data() + mine, mine, his, count);
+      link->exchange(stage, ranks.rank() ^ static_cast<int>(held), link->data() + mine, mine, his, count);
     }
     end_phase(exchanges);
   }
@@ -174,7 +174,7 @@ struct RankCG {
       std::size_t upper = grid.column() & half, count = half * arena.piece;
       double* kept = q->data() + (first + upper) * arena.piece;
       const double* given = q->data() + (first + half - upper) * arena.piece;
-      link->swap(stage, ranks.rank() ^ static_cast<int>(half * grid.high), given, inbox, inbox, count);
+      link->exchange(stage, ranks.rank() ^ static_cast<int>(half * grid.high), given, inbox, inbox, count);
       const double* come = link->data() + inbox;
       for (std::size_t i = 0; i < count; ++i) kept[i] += come[i];
       first += upper;
@@ -186,7 +186,7 @@ struct RankCG {
     std::uint32_t at = grid.rank * static_cast<std::uint32_t>(arena.piece);
     for (std::size_t i = 0; i < arena.piece; ++i) (*x)[i] = at + i < size.order ? 1 : 0;
   }
-  void require() const {
+  void require_memory() const {
     std::size_t here = 0;
     for (int other = 0; other < ranks.size(); ++other) here += ranks.same_machine(other, ranks.rank());
     problem.require(here * bytes_needed(size, grid.rows(size.order), grid.columns(size.order)));

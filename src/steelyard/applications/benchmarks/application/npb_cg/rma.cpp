@@ -26,12 +26,12 @@ class PutLink {
   ~PutLink() { MPI_Win_unlock_all(window_->get()); }
 
   double* data() const { return reinterpret_cast<double*>(window_->data()); }
-  void swap(std::size_t stage, int partner, const double* from, std::size_t to, std::size_t, std::size_t count) {
+  void exchange(std::size_t stage, int partner, const double* from, std::size_t to, std::size_t, std::size_t count) {
     put(partner, from, to, count, MPI_DOUBLE);
     ++sent_[stage];
     put(partner, &sent_[stage], doubles_ + stage, 1, MPI_UINT64_T);
     std::atomic_ref<std::uint64_t> come(*(reinterpret_cast<std::uint64_t*>(data()) + doubles_ + stage));
-    patience_.until([&] {
+    patience_.wait_until([&] {
       MPI_Win_sync(window_->get());
       if (come.load(std::memory_order_acquire) >= sent_[stage]) return true;
       int waiting;  // an MPI without hardware for puts makes progress in any call
@@ -54,7 +54,7 @@ class PutLink {
   }
 
   MPI_Comm comm_;
-  Patience patience_;
+  BackoffWait patience_;
   std::size_t doubles_;
   std::vector<std::uint64_t> sent_;  // signals sent in each stage
   std::unique_ptr<Window> window_;

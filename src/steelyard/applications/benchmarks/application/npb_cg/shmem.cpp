@@ -26,11 +26,11 @@ class SymmetricLink {
   ~SymmetricLink() { shmem_free(data_); }
 
   double* data() const { return data_; }
-  void swap(std::size_t stage, int partner, const double* from, std::size_t to, std::size_t, std::size_t count) {
+  void exchange(std::size_t stage, int partner, const double* from, std::size_t to, std::size_t, std::size_t count) {
     shmem_putmem(data_ + to, from, count * sizeof(double), partner);
     shmem_fence();
     shmem_uint64_p(come_ + stage, ++sent_[stage], partner);
-    patience_.until([&] { return shmem_uint64_test(come_ + stage, SHMEM_CMP_GE, sent_[stage]) != 0; });
+    patience_.wait_until([&] { return shmem_uint64_test(come_ + stage, SHMEM_CMP_GE, sent_[stage]) != 0; });
   }
 
  private:
@@ -40,7 +40,7 @@ class SymmetricLink {
     if (!std::exchange(started, true)) shmem_init();
   }
 
-  Patience patience_;
+  BackoffWait patience_;
   double* data_ = nullptr;
   std::uint64_t* come_ = nullptr;
   std::vector<std::uint64_t> sent_;  // signals sent in each stage

@@ -26,14 +26,14 @@ class Sliced {
     RowSum sum(columns);
     for (std::uint32_t row = first; row < last; ++row) {
       matrix.add_products_of_row(row, [&](std::uint32_t column, double value) { sum.add(column, value); });
-      sum.take([&](std::uint32_t column, double) { ++lengths[column / width_][row - first]; });
+      sum.take_entry([&](std::uint32_t column, double) { ++lengths[column / width_][row - first]; });
     }
-    for (const auto& block : lengths) cut(block);
+    for (const auto& block : lengths) divide_into_blocks(block);
     large_ = places_ * bytes_an_entry > (std::size_t{1} << 20);
   }
 
-  std::size_t entries() const { return entries_; }  // entries of the matrix
-  std::size_t places() const { return places_; }    // entries with the padding of the slices
+  std::size_t count_entries() const { return entries_; }  // entries of the matrix
+  std::size_t count_places() const { return places_; }    // entries with the padding of the slices
 
   void fill(const Contributions& matrix, double* values, std::uint16_t* columns) {
     values_ = values, columns_ = columns;
@@ -44,7 +44,7 @@ class Sliced {
     RowSum sum(matrix.columns().size());
     for (std::uint32_t row = first_; row < last_; ++row) {
       matrix.add_products_of_row(row, [&](std::uint32_t column, double value) { sum.add(column, value); });
-      sum.take([&](std::uint32_t column, double value) {
+      sum.take_entry([&](std::uint32_t column, double value) {
         std::uint32_t block = column / width_;
         std::size_t& place = places[block * rows + row - first_];
         values[place] = value;
@@ -56,7 +56,7 @@ class Sliced {
 
   // Computes q = A p for the rows. Returns the sum of q * beside over them.
   double multiply(const double* p, double* q, const double* beside) const {
-    return large_ ? all_blocks<true>(p, q, beside) : all_blocks<false>(p, q, beside);
+    return large_ ? multiply_blocks<true>(p, q, beside) : multiply_blocks<false>(p, q, beside);
   }
 
  private:
@@ -67,7 +67,7 @@ class Sliced {
   };
 
   // Stores the rows of one block in slices, the longest rows first.
-  void cut(const std::vector<std::uint32_t>& lengths) {
+  void divide_into_blocks(const std::vector<std::uint32_t>& lengths) {
     std::vector<std::uint32_t> order(lengths.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return lengths[a] > lengths[b]; });
@@ -94,15 +94,15 @@ class Sliced {
   }
 
   template <bool large>
-  double all_blocks(const double* p, double* q, const double* beside) const {
+  double multiply_blocks(const double* p, double* q, const double* beside) const {
     std::size_t last = blocks_.size() - 2;
-    if (last == 0) return block<large, true, true>(0, p, q, beside);
-    block<large, true, false>(0, p, q, beside);
-    for (std::size_t b = 1; b < last; ++b) block<large, false, false>(b, p, q, beside);
-    return block<large, false, true>(last, p, q, beside);
+    if (last == 0) return multiply_block<large, true, true>(0, p, q, beside);
+    multiply_block<large, true, false>(0, p, q, beside);
+    for (std::size_t b = 1; b < last; ++b) multiply_block<large, false, false>(b, p, q, beside);
+    return multiply_block<large, false, true>(last, p, q, beside);
   }
   template <bool large, bool store, bool dot>
-  double block(std::size_t index, const double* p, double* q, const double* beside) const {
+  double multiply_block(std::size_t index, const double* p, double* q, const double* beside) const {
     const double* part = p + index * width_;
     double sum = 0;
     for (std::size_t s = blocks_[index]; s < blocks_[index + 1]; ++s) {

@@ -42,7 +42,7 @@ struct CG {
   void prepare(Worker w, std::size_t) {
     begin(w);
     Side side(*this, w);
-    outer_iteration(side, size.shift);
+    run_outer_iteration(side, size.shift);
     begin(w);
     if (w.index == 0) found = {};
   }
@@ -50,27 +50,27 @@ struct CG {
     Side side(*this, w);
     if (w.index == 0) phases.begin();
     Estimate last;
-    for (std::size_t i = 0; i < size.iterations; ++i) last = outer_iteration(side, size.shift);
+    for (std::size_t i = 0; i < size.iterations; ++i) last = run_outer_iteration(side, size.shift);
     if (w.index == 0) found = last;
   }
   Work work() const {
-    return work_of(size, static_cast<double>(matrix.entries()), static_cast<double>(matrix.places()));
+    return work_of(size, static_cast<double>(matrix.count_entries()), static_cast<double>(matrix.count_places()));
   }
   Check check() {
     if (problem.scale > 1 && found.computed) prove();
-    return verification_of(size, found, proof).check();
+    return verify(size, found, proof).check();
   }
   void corrupt() {
-    matrix.spoil();
+    matrix.make_wrong();
     team.each([&](Worker w) {
       prepare(w, 1);
       run(w, 1);
     });
   }
   std::string details() const {
-    return details_of(problem, verification_of(size, found, proof), phases)
+    return details_of(problem, verify(size, found, proof), phases)
         .add("residual", found.residual)
-        .add("nonzeros", matrix.entries())
+        .add("nonzeros", matrix.count_entries())
         .str();
   }
 
@@ -78,18 +78,18 @@ struct CG {
   struct Side {
     CG& cg;
     Worker worker;
-    Own own;
+    OwnRows own;
     Side(CG& c, Worker w) : cg(c), worker(w) {
       auto [first, last] = w.part(c.rows);
       own = {&c.x[first], &c.z[first], &c.p[first], &c.q[first], &c.r[first], last - first};
     }
-    double product() {
+    double multiply_direction() {
       double dot = cg.matrix.multiply(worker, cg.p.data(), cg.q.data(), cg.p.data());
       end_phase(products);
       return dot;
     }
-    void product_of_solution() {
-      share();
+    void multiply_solution() {
+      share_vector();
       cg.matrix.multiply(worker, cg.z.data(), cg.q.data(), cg.z.data());
       end_phase(products);
     }
@@ -97,7 +97,7 @@ struct CG {
     std::array<double, n> sum(std::array<double, n> mine) {
       return cg.total(worker, mine);
     }
-    void share() {
+    void share_vector() {
       cg.team.barrier().wait();
       end_phase(exchanges);
     }
@@ -109,7 +109,7 @@ struct CG {
   void prove() {
     team.each([&](Worker w) {
       Side side(*this, w);
-      Proof mine = proof_of(side, size, [&] { begin(w); });
+      Proof mine = make_proof(side, size, [&] { begin(w); });
       if (w.index == 0) proof = mine;
     });
   }

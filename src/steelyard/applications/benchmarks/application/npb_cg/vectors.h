@@ -16,7 +16,7 @@ inline double sum_of(Pack lanes) {
 }
 
 // The part of the vectors that one thread or rank owns.
-struct Own {
+struct OwnRows {
   double *x, *z, *p, *q, *r;
   std::size_t size;
 
@@ -42,7 +42,7 @@ struct Own {
     return sum_of(sum);
   }
   // Computes z += alpha p with the old direction, then p = r + beta p.
-  void turn(double alpha, double beta) const {
+  void update_direction(double alpha, double beta) const {
     Pack step = pack_of(alpha), keep = pack_of(beta);
     for (std::size_t i = 0; i < size; i += pack_doubles) {
       Pack direction = pack_at(p + i);
@@ -56,7 +56,7 @@ struct Own {
     return sum_of(sum);
   }
   // Returns |x - A z|^2, x·z and z·z, with q = A z.
-  std::array<double, 3> close() const {
+  std::array<double, 3> sum_final_products() const {
     Pack residual{}, product{}, square{};
     for (std::size_t i = 0; i < size; i += pack_doubles) {
       Pack given = pack_at(x + i), found = pack_at(z + i), left = given - pack_at(q + i);

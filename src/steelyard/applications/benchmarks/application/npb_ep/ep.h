@@ -44,7 +44,7 @@ inline EpClass ep_class(const Problem& problem) {
 }
 
 // The sums of both numbers of the pairs so far, and the counts of pairs whose greater number lies in [l, l + 1).
-struct Tally {
+struct PairCounts {
   Pack x{}, y{};
   Bits counts[bins] = {};
 };
@@ -53,7 +53,7 @@ struct Tally {
 class Batch {
  public:
   // `state`: the state of the generator before the first number. `pairs`: a multiple of 4 lanes.
-  static void add(std::uint64_t state, std::size_t pairs, Tally& tally) {
+  static void add(std::uint64_t state, std::size_t pairs, PairCounts& tally) {
     Batch batch(state, tally);
     constexpr std::size_t round = 2 * lanes;
     for (std::size_t done = 0; done < pairs; done += most) {
@@ -66,7 +66,7 @@ class Batch {
  private:
   static constexpr std::size_t most = 32 * lanes;  // pairs generated in a row, limited by the fields of `ones`
 
-  Batch(std::uint64_t state, Tally& tally) : tally_(tally), streams_(streams(state)) {}
+  Batch(std::uint64_t state, PairCounts& tally) : tally_(tally), streams_(streams(state)) {}
 
   // Two registers of pairs with their own streams, so that a multiplication need not wait for the one before.
   static std::array<Streams, 4> streams(std::uint64_t state) {
@@ -88,15 +88,15 @@ class Batch {
   // Transforms the first `packs` registers of gathered pairs, and moves the rest to the front.
   void transform(std::size_t packs) {
     static const Logarithm logarithm;
-    static const std::array<std::uint64_t, 16> ones = one_each();
+    static const std::array<std::uint64_t, 16> ones = one_per_bin();
     Bits counted{};
     Pack sum_x = tally_.x, sum_y = tally_.y;
     for (std::size_t i = 0; i < packs; ++i) {
       Pack x = pack_at(&x_[i * lanes]), y = pack_at(&y_[i * lanes]), t = x * x + y * y;
-      Pack f = root_of_ratio(-2.0 * logarithm(t), t);
+      Pack f = take_root_of_ratio(-2.0 * logarithm(t), t);
       x *= f, y *= f;
       sum_x += x, sum_y += y;
-      counted += look_up<Bits>(ones, __builtin_convertvector(greater(magnitude(x), magnitude(y)), Whole));
+      counted += look_up<Bits>(ones, __builtin_convertvector(greater_of(magnitude(x), magnitude(y)), Whole));
     }
     tally_.x = sum_x, tally_.y = sum_y;
     for (std::size_t l = 0; l < bins; ++l) tally_.counts[l] += (counted >> (6 * l)) & 63;
@@ -112,13 +112,13 @@ class Batch {
     tally_.counts[0][0] -= missing;
   }
   // Each bin has a field of 6 bits.
-  static std::array<std::uint64_t, 16> one_each() {
+  static std::array<std::uint64_t, 16> one_per_bin() {
     std::array<std::uint64_t, 16> out{};
     for (std::size_t l = 0; l < bins; ++l) out[l] = std::uint64_t{1} << (6 * l);
     return out;
   }
 
-  Tally& tally_;
+  PairCounts& tally_;
   std::array<Streams, 4> streams_;
   std::size_t inside_ = 0;
   alignas(64) double x_[most + 2 * lanes];
@@ -141,7 +141,7 @@ class EpSums {
     generator.skip(2 * pairs * first);
     Bits counted[bins] = {};
     for (std::size_t b = first; b < last; ++b) {
-      Tally tally;
+      PairCounts tally;
       Batch::add(generator.state(), pairs, tally);
       generator.skip(2 * pairs);
       sums[2 * b] = sum(tally.x), sums[2 * b + 1] = sum(tally.y);
@@ -162,12 +162,12 @@ class EpSums {
   }
   double operations() const { return 2.0 * static_cast<double>(class_.pairs()); }
   // Starts another sequence of random numbers.
-  void spoil() { seed_ += 2; }
+  void make_wrong() { seed_ += 2; }
 
   Verification verification() const {
     Verification out{1e-8, {}};
     if (!done_) return out;
-    if (class_.scale > 1) return invariants();
+    if (class_.scale > 1) return verify_invariants();
     out.quantities = {{"sum of x", x_, class_.x}, {"sum of y", y_, class_.y}};
     if (class_.letter == 'S')
       for (std::size_t l = 0; l < counts_of_s.size(); ++l)
@@ -183,12 +183,12 @@ class EpSums {
   static constexpr std::array<std::size_t, 2> compared = {0, batches - 1};  // batches that plain loops compute again
 
   // Verifies any number of pairs: plain loops repeat some batches, and each statistical test fails once in 10^9 runs.
-  Verification invariants() const {
+  Verification verify_invariants() const {
     constexpr double rare = 6;  // in standard deviations
     Verification out{0, {}, false};
     std::size_t pairs = class_.pairs() / batches;
     for (std::size_t i = 0; i < compared.size(); ++i) {
-      auto [x, y] = plain_sums(compared[i] * pairs, pairs);
+      auto [x, y] = sum_plainly(compared[i] * pairs, pairs);
       std::string of = join({" of batch ", compared[i] + 1, " by plain loops"});
       double unit = std::sqrt(static_cast<double>(pairs));
       out.require(join({"sum of x", of}), compared_[i].first, x, 1e-9, unit);
@@ -209,7 +209,7 @@ class EpSums {
     return out;
   }
   // Computes `count` pairs from the first one on, one after the other, with the C library's logarithm.
-  static std::pair<double, double> plain_sums(std::size_t first, std::size_t pairs) {
+  static std::pair<double, double> sum_plainly(std::size_t first, std::size_t pairs) {
     Generator generator(ep_seed);
     generator.skip(2 * first);
     double sum_x = 0, sum_y = 0;

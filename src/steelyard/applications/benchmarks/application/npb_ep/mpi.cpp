@@ -38,7 +38,7 @@ struct EP {
   Work work() const { return {{"operations", state.operations()}}; }
   Check check() { return state.verification().check(); }
   void corrupt() {
-    state.spoil();
+    state.make_wrong();
     run(1);
   }
   std::string details() const { return state.details(problem, phases).str(); }

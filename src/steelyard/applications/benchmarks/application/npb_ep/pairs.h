@@ -39,9 +39,9 @@ struct Logarithm {
 
   Logarithm() {
     for (std::uint64_t i = 0; i < 16; ++i) {
-      double low = number(begin + i * step), high = number(begin + (i + 1) * step);
+      double low = as_double(begin + i * step), high = as_double(begin + (i + 1) * step);
       double factor = i == 8 ? 1.0 : 2 / (low + high);
-      factors[i] = bits(factor), logarithms[i] = bits(-std::log(factor) + 0.0);
+      factors[i] = as_bits(factor), logarithms[i] = as_bits(-std::log(factor) + 0.0);
     }
   }
   Pack operator()(Pack x) const {
@@ -58,12 +58,12 @@ struct Logarithm {
   }
 
  private:
-  static double number(std::uint64_t b) {
+  static double as_double(std::uint64_t b) {
     double out;
     std::memcpy(&out, &b, sizeof out);
     return out;
   }
-  static std::uint64_t bits(double x) {
+  static std::uint64_t as_bits(double x) {
     std::uint64_t out;
     std::memcpy(&out, &x, sizeof out);
     return out;
@@ -71,14 +71,14 @@ struct Logarithm {
 };
 
 inline Pack magnitude(Pack x) { return reinterpret_cast<Pack>(reinterpret_cast<Bits>(x) << 1 >> 1); }
-inline Pack greater(Pack x, Pack y) { return x > y ? x : y; }
+inline Pack greater_of(Pack x, Pack y) { return x > y ? x : y; }
 
 // Returns sqrt(s / t), or 0 if s is not positive.
-inline Pack root_of_ratio(Pack s, Pack t) {
-  s = greater(s, Pack{});
+inline Pack take_root_of_ratio(Pack s, Pack t) {
+  s = greater_of(s, Pack{});
 #if defined(__AVX512F__)
   // s/sqrt(st): 14 bits of the inverse root, doubled twice by Newton's method. A root that is 0 must stay finite.
-  Pack product = greater(s * t, pack_of(0x1p-1000)), y = _mm512_maskz_rsqrt14_pd(0xff, product);
+  Pack product = greater_of(s * t, pack_of(0x1p-1000)), y = _mm512_maskz_rsqrt14_pd(0xff, product);
   y += 0.5 * y * (1.0 - product * y * y);
   Pack f = s * y;
   return f + 0.5 * f * (1.0 - product * y * y);

@@ -9,10 +9,10 @@
 
 namespace steelyard::npb {
 
-class Crossing {
+class KeyExchange {
  public:
   // `keys`: the number of keys of a rank, which must fit into some thousand blocks.
-  Crossing(const Ranks& ranks, std::size_t keys)
+  KeyExchange(const Ranks& ranks, std::size_t keys)
       : comm_(ranks.comm()),
         me_(static_cast<std::size_t>(ranks.rank())),
         block_(std::max<std::size_t>(65536, keys / 1024)),  // 256 KiB: the best of 16 KiB to 1 MiB
@@ -35,26 +35,26 @@ class Crossing {
       received = lanes_[r].last;
     }
     open_ = static_cast<std::size_t>(received - first);
-    for (std::size_t i = 0; i < blocks_.size(); ++i) ask(i % lanes_.size(), i);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) request_block(i % lanes_.size(), i);
     return open_;
   }
   // Returns the place of the next key for a rank.
   Key*& packed(std::size_t rank) { return lanes_[rank].packed; }
   // Sends the full blocks for a rank.
-  void send_full(std::size_t to) { send(to, block_); }
+  void send_full(std::size_t to) { send_blocks(to, block_); }
   // Sends the remaining keys. Each rank begins with its next rank, so that not all send to the same one.
   void send_rest() {
-    for (std::size_t r = 1; r < lanes_.size(); ++r) send((me_ + r) % lanes_.size(), 1);
+    for (std::size_t r = 1; r < lanes_.size(); ++r) send_blocks((me_ + r) % lanes_.size(), 1);
   }
   // Calls use(first, last) for the blocks that have arrived. Returns whether no more blocks will come.
   template <class Use>
-  bool take(Use use) {
+  bool use_arrived_blocks(Use use) {
     int some = 0;
     MPI_Testsome(static_cast<int>(coming_.size()), coming_.data(), &some, come_.data(), MPI_STATUSES_IGNORE);
     for (int i = 0; i < some; ++i) {  // MPI_UNDEFINED, the value without open requests, is negative
       auto at = static_cast<std::size_t>(come_[static_cast<std::size_t>(i)]);
       Block got = blocks_[at];
-      ask(got.lane, at);
+      request_block(got.lane, at);
       use(got.first, got.first + got.keys);
       open_ -= got.keys;
     }
@@ -63,7 +63,7 @@ class Crossing {
   // Receives all remaining blocks, and waits until all blocks are sent.
   template <class Use>
   void finish(Use use) {
-    spin_until([&] { return take(use); });
+    spin_until([&] { return use_arrived_blocks(use); });
     complete(static_cast<int>(going_.size()), going_.data());
     going_.clear();
   }
@@ -80,7 +80,7 @@ class Crossing {
     std::size_t keys;
   };
 
-  void send(std::size_t to, std::size_t least) {
+  void send_blocks(std::size_t to, std::size_t least) {
     Lane& lane = lanes_[to];
     while (static_cast<std::size_t>(lane.packed - lane.sent) >= least) {
       std::size_t keys = std::min(block_, static_cast<std::size_t>(lane.packed - lane.sent));
@@ -90,7 +90,7 @@ class Crossing {
     }
   }
   // Requests the next block from a rank, if there is one, as request `i` of this rank.
-  void ask(std::size_t from, std::size_t i) {
+  void request_block(std::size_t from, std::size_t i) {
     Lane& lane = lanes_[from];
     blocks_[i] = {from, lane.next, std::min(block_, static_cast<std::size_t>(lane.last - lane.next))};
     if (blocks_[i].keys == 0) return;

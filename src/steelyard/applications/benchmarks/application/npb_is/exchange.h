@@ -38,7 +38,7 @@ inline void share_buckets(const std::uint32_t* counts, std::size_t keys, std::ve
 }
 
 // Copies the keys in [low, high) to `to`, which needs room for one more register. Returns the end of the copies.
-inline Key* pick(const Key* keys, std::size_t count, Key low, Key high, Key* to) {
+inline Key* pick_keys(const Key* keys, std::size_t count, Key low, Key high, Key* to) {
   std::size_t i = 0;
 #if defined(__AVX512F__)
   const __m512i from = _mm512_set1_epi32(static_cast<int>(low)),

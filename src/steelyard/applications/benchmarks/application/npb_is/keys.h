@@ -116,7 +116,7 @@ inline double key_sum(const Key* keys, std::size_t count) {
 
 // For sizes without published ranks: generates keys first … last − 1 again, counts those below each test key in each
 // iteration, and sums the keys after the last iteration. The counts of all processes give the ranks of the test keys.
-inline std::vector<double> plain_ranks(const IsClass& c, std::size_t first, std::size_t last) {
+inline std::vector<double> rank_plainly(const IsClass& c, std::size_t first, std::size_t last) {
   std::vector<double> out(iterations * test_keys + 1);
   TestKeys tests;
   for (std::size_t i = 0; i < test_keys; ++i) generate_keys(c, c.indices[i], c.indices[i] + 1, &tests[i]);
@@ -168,7 +168,7 @@ struct Ranked {
 };
 
 // Returns the number of keys before `end` in order: not below their predecessors, and within [low, high).
-inline std::size_t in_order(const Key* keys, std::size_t end, Key low, Key high) {
+inline std::size_t count_in_order(const Key* keys, std::size_t end, Key low, Key high) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < end; ++i) count += keys[i] >= (i == 0 ? low : keys[i - 1]) && keys[i] < high;
   return count;

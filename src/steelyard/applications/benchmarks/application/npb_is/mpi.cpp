@@ -21,9 +21,9 @@ struct IS {
   std::vector<std::uint32_t> mine, all;  // keys of each bucket, then the test keys; of this rank, of all
   std::vector<std::size_t> borders;      // of the ranks' buckets
   std::vector<int> sends;                // keys to each rank
-  Crossing crossing;
+  KeyExchange crossing;
   std::array<Key, edited> originals;
-  // What this rank gets: fixed but for the few keys that are edited.
+  // The keys that this rank receives. Only the few edited keys change between iterations.
   Buffer<Key> packed, received;
   Buffer<Count> counts;
   Buffer<std::uint32_t> ranked_values;  // of each own value: how many keys are less
@@ -84,16 +84,16 @@ struct IS {
   Check check() {
     if (!tests.empty()) {
       std::vector<double> here = tests;
-      auto [orderly, sum] = sorted();
+      auto [orderly, sum] = verify_sorting();
       here.push_back(orderly), here.push_back(sum);
-      ranked.tests = summed(here);
+      ranked.tests = sum_over_ranks(here);
       ranked.sum = ranked.tests.back(), ranked.tests.pop_back();
       ranked.sorted = ranked.tests.back(), ranked.tests.pop_back();
-      if (kind.scale > 1) ranked.expected = summed(plain_ranks(kind, first, first + own));
+      if (kind.scale > 1) ranked.expected = sum_over_ranks(rank_plainly(kind, first, first + own));
     }
     return ranked.verification(kind).check();
   }
-  // A key in the middle becomes the least: the ranks of all below it rise by one.
+  // Makes a key in the middle the smallest one: the ranks of all keys below it rise by one.
   void corrupt() {
     if (me == 0) std::copy(originals.begin(), originals.end(), keys.data());
     if (me == size / 2) keys[own / 2] = keys[own / 2] == 0 ? 1 : 0;
@@ -102,8 +102,8 @@ struct IS {
   std::string details() const { return details_of(problem, ranked.verification(kind), phases).str(); }
 
  private:
-  // Over all ranks.
-  std::vector<double> summed(const std::vector<double>& here) const {
+  // Returns the sums over all ranks.
+  std::vector<double> sum_over_ranks(const std::vector<double>& here) const {
     std::vector<double> sums(here.size());
     reduce(here.data(), sums.data(), here.size(), ranks.comm());
     return sums;
@@ -125,28 +125,28 @@ struct IS {
     generate_keys(kind, first, first + own, keys.data());
     std::array<Key, edited> out;
     std::copy_n(keys.data(), edited, out.begin());
-    share();
+    assign_buckets();
     return out;
   }
   std::size_t greatest_share() const {
     std::size_t most = 0;
-    for (std::size_t r = 0; r < size; ++r) most = std::max<std::size_t>(most, keys_of(all.data(), r));
-    return most + slack();
+    for (std::size_t r = 0; r < size; ++r) most = std::max<std::size_t>(most, count_keys_of_rank(all.data(), r));
+    return most + border_slack();
   }
   // A border between ranks may move by a bucket when a few keys are edited.
-  std::size_t slack() const { return 2 * *std::max_element(all.begin(), all.begin() + buckets) + edited; }
+  std::size_t border_slack() const { return 2 * *std::max_element(all.begin(), all.begin() + buckets) + edited; }
   std::size_t greatest_range() const {
     return std::min(buckets, borders[me + 1] - borders[me] + 2) << bucket_shift(kind);
   }
-  std::size_t keys_of(const std::uint32_t* of, std::size_t rank) const {
+  std::size_t count_keys_of_rank(const std::uint32_t* of, std::size_t rank) const {
     std::size_t sum = 0;
     for (std::size_t b = borders[rank]; b < borders[rank + 1]; ++b) sum += of[b];
     return sum;
   }
-  Key border(std::size_t rank) const { return static_cast<Key>(borders[rank] << bucket_shift(kind)); }
+  Key first_key_of(std::size_t rank) const { return static_cast<Key>(borders[rank] << bucket_shift(kind)); }
 
-  // On all ranks: the buckets that each will rank, by what all hold. `all` then has the test keys, too.
-  void share() {
+  // Assigns the buckets to ranks by the number of keys in them. Afterwards `all` has the test keys, too.
+  void assign_buckets() {
     std::fill(mine.begin(), mine.end(), 0);
     for (std::size_t i = 0; i < test_keys; ++i)
       if (std::size_t at = kind.indices[i] - first; at < own) mine[buckets + i] = keys[at];
@@ -157,13 +157,13 @@ struct IS {
       reduce(mine.data(), all.data(), mine.size(), ranks.comm(), MPI_SUM, MPI_UINT32_T);
     }
     share_buckets(all.data(), kind.keys(), borders);
-    low = border(me), high = border(me + 1);
+    low = first_key_of(me), high = first_key_of(me + 1);
     before = 0;
     for (std::size_t b = 0; b < borders[me]; ++b) before += all[b];
   }
   void rank(std::size_t iteration) {
     if (me == 0) edit_keys(kind, keys.data(), iteration);
-    share();
+    assign_buckets();
     phases.end_phase(0);
     if (size == 1) {
       count_keys(keys.data(), keys.data() + own, 0, counts.data());
@@ -179,7 +179,7 @@ struct IS {
   }
   // Sends each key to the rank that owns its bucket, and counts the keys that arrive and those that stay.
   void exchange() {
-    for (std::size_t r = 0; r < size; ++r) sends[r] = static_cast<int>(keys_of(mine.data(), r));
+    for (std::size_t r = 0; r < size; ++r) sends[r] = static_cast<int>(count_keys_of_rank(mine.data(), r));
     arrived = crossing.begin(sends, packed.data(), register_keys, received.data());
     auto count = [&](const Key* from, const Key* to) { count_keys(from, to, low, counts.data()); };
     size <= few ? count_each(count) : place_each(count);
@@ -195,11 +195,11 @@ struct IS {
       std::size_t length = std::min(chunk, own - at);
       for (std::size_t r = 0; r < size; ++r) {
         if (r == me) continue;
-        crossing.packed(r) = pick(from, length, border(r), border(r + 1), crossing.packed(r));
+        crossing.packed(r) = pick_keys(from, length, first_key_of(r), first_key_of(r + 1), crossing.packed(r));
         crossing.send_full(r);
       }
-      count(staying.data(), pick(from, length, low, high, staying.data()));
-      crossing.take(count);
+      count(staying.data(), pick_keys(from, length, low, high, staying.data()));
+      crossing.use_arrived_blocks(count);
     }
   }
   template <class Use>
@@ -211,29 +211,29 @@ struct IS {
     for (const Key* key = keys.data(); key < keys.data() + own; ++key) *crossing.packed(takers[*key >> shift])++ = *key;
     count(crossing.packed(me) - sends[me], crossing.packed(me));
   }
-  // For each key that this rank ranks.
+  // Calls `use` for each key that this rank ranks.
   template <class Visit>
-  void visit(Visit visit) const {
+  void visit_keys(Visit use) const {
     for (std::size_t i = 0; i < own; ++i)
-      if (keys[i] >= low && keys[i] < high) visit(keys[i]);
-    for (std::size_t i = 0; i < arrived; ++i) visit(received[i]);
+      if (keys[i] >= low && keys[i] < high) use(keys[i]);
+    for (std::size_t i = 0; i < arrived; ++i) use(received[i]);
   }
-  // Where a value has more keys than a byte counts.
+  // Ranks the values if one of them has more keys than a byte can count.
   void rank_crowded(std::size_t values) {
     std::fill_n(counts.data(), values, 0);
     std::fill_n(ranked_values.data(), values, 0);
-    visit([&](Key key) { ++ranked_values[key - low]; });
+    visit_keys([&](Key key) { ++ranked_values[key - low]; });
     rank_counts(ranked_values.data(), ranked_values.data() + values, before);
   }
-  // NPB's full verification of this rank's keys: every key put at its rank, and the next one of its value behind it.
-  std::pair<double, double> sorted() {
+  // Carries out NPB's full verification of this rank's keys: puts each key at its rank, the next equal key behind it.
+  std::pair<double, double> verify_sorting() {
     std::size_t here = 0;
-    visit([&](Key) { ++here; });
+    visit_keys([&](Key) { ++here; });
     std::vector<Key> places(here, ~Key{0});
-    visit([&](Key key) {
+    visit_keys([&](Key key) {
       if (std::uint32_t place = ranked_values[key - low]++ - before; place < here) places[place] = key;
     });
-    return {static_cast<double>(in_order(places.data(), here, low, high)), key_sum(places.data(), here)};
+    return {static_cast<double>(count_in_order(places.data(), here, low, high)), key_sum(places.data(), here)};
   }
 };
 

@@ -71,7 +71,7 @@ struct IS {
   }
   Check check() {
     if (!ranked.tests.empty()) sort();
-    if (kind.scale > 1 && !ranked.tests.empty()) ranked.expected = counted_anew();
+    if (kind.scale > 1 && !ranked.tests.empty()) ranked.expected = count_again();
     return ranked.verification(kind).check();
   }
   // Makes a key in the middle the smallest one: the ranks of all keys below it rise by one.
@@ -132,11 +132,11 @@ struct IS {
     }
     rank_counts(ranks.data() + first, ranks.data() + last, before);
   }
-  std::vector<double> counted_anew() {
+  std::vector<double> count_again() {
     std::vector<std::vector<double>> parts(team.size());
     team.each([&](Worker w) {
       auto [first, last] = own_keys(w);
-      parts[w.index] = plain_ranks(kind, first, last);
+      parts[w.index] = rank_plainly(kind, first, last);
     });
     std::vector<double> sums = parts.front();
     for (std::size_t t = 1; t < parts.size(); ++t)
@@ -155,7 +155,7 @@ struct IS {
       std::fill(sorted.data() + begin, sorted.data() + end, ~Key{0});
       for (std::size_t i = 0; i < keys_number; ++i)
         if (keys[i] >= first && keys[i] < last && ranks[keys[i]] < keys_number) sorted[ranks[keys[i]]++] = keys[i];
-      orderly[w.index] = in_order(sorted.data() + begin, end - begin, first, last);
+      orderly[w.index] = count_in_order(sorted.data() + begin, end - begin, first, last);
       sums[w.index] = key_sum(sorted.data() + begin, end - begin);
     });
     ranked.sorted = std::accumulate(orderly.begin(), orderly.end(), 0.0);

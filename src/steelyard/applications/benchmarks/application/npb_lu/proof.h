@@ -142,8 +142,7 @@ class StepProof {
   }
   // Returns the time step times the derivative of -K by the neighbour on `side` (-1 or 1), applied to `x`.
   State apply_neighbour_block(int i, int j, int k, std::size_t direction, int side, const State& x) const {
-    Values<DualNumber> u = make_dual_numbers(i, j, k, x), flux = flux_of(u, direction),
-                       viscous = viscous_part(u, direction);
+    Values<DualNumber> u = duals(i, j, k, x), flux = flux_of(u, direction), viscous = viscous_part(u, direction);
     State out;
     for (std::size_t m = 0; m < 5; ++m)
       out[m] = time_step_ * inverse_ *
@@ -154,13 +153,13 @@ class StepProof {
   State apply_diagonal_block(int i, int j, int k, const State& x) const {
     State out = x;
     for (std::size_t direction = 0; direction < 3; ++direction) {
-      Values<DualNumber> viscous = viscous_part(make_dual_numbers(i, j, k, x), direction);
+      Values<DualNumber> viscous = viscous_part(duals(i, j, k, x), direction);
       for (std::size_t m = 0; m < 5; ++m)
         out[m] += 2 * time_step_ * inverse_ * inverse_ * (viscous[m].slope + diffusion[direction] * x[m]);
     }
     return out;
   }
-  Values<DualNumber> make_dual_numbers(int i, int j, int k, const State& slope) const {
+  Values<DualNumber> duals(int i, int j, int k, const State& slope) const {
     Values<DualNumber> out;
     for (std::size_t m = 0; m < 5; ++m) out[m] = {before_[place(i, j, k)][m], slope[m]};
     return out;

@@ -77,8 +77,7 @@ struct Changes {
   return x;
 }
 
-// Computes the shares of a point's neighbours in x, y and z: ∓ω times the blocks' products with x. `side` is 1 in the
-// forward sweep and -1 in the backward sweep.
+// Computes the shares of the neighbours in x, y and z: ∓ω times the blocks' products with x. `side`: -1 is backward.
 template <int side>
 [[gnu::always_inline]] inline void compute_shares(const JacobianTerms& p, const Changes& v, const Fives& x,
                                                   const SweepConstants& c, Fives (&out)[3]) {

@@ -53,8 +53,8 @@ class Extremes {
 
 // Adds `value` at the point `at` of the whole grid (with the given points along each edge), in the part that begins at
 // `begin`, and at each copy of the point in the part's halo.
-inline void put(const Grid& part, const std::array<int, 3>& begin, const std::array<int, 3>& edges, std::size_t at,
-                double value) {
+inline void put_charge(const Grid& part, const std::array<int, 3>& begin, const std::array<int, 3>& edges,
+                       std::size_t at, double value) {
   std::array<int, 3> place;
   for (std::size_t d = 0; d < 3; ++d) {
     place[d] = static_cast<int>(at % static_cast<std::size_t>(edges[d]));

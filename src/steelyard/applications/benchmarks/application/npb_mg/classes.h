@@ -30,7 +30,7 @@ struct MgClass {
   // Returns the number of levels down to two points along the shortest edge.
   int levels() const { return *std::min_element(logs.begin(), logs.end()); }
   // Returns how many more halvings the other edges need down to two points.
-  std::array<int, 3> longer() const { return {logs[0] - levels(), logs[1] - levels(), logs[2] - levels()}; }
+  std::array<int, 3> longer_directions() const { return {logs[0] - levels(), logs[1] - levels(), logs[2] - levels()}; }
   int edge(std::size_t direction) const { return 1 << logs[direction]; }
   int logs_in_all() const { return logs[0] + logs[1] + logs[2]; }
   std::size_t count() const { return std::size_t{1} << logs_in_all(); }

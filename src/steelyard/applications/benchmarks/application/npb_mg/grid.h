@@ -48,7 +48,7 @@ struct Grid {
   int first() const { return extent.shared[0] ? -lanes : 0; }
   int last() const { return extent.points[0] - first(); }
   // Sets the two points beyond each end of a line that was just computed.
-  void close(double* line) const {
+  void close_line(double* line) const {
     if (extent.shared[0]) return;
     int n = extent.points[0];
     line[-1] = line[n - 1], line[-2] = line[n - 2];

@@ -16,7 +16,7 @@ inline Layout layout_of(const MgClass& c, int ranks, int rank) {
     return parts;
   };
   auto wide = [&](const std::array<int, 3>& parts, int level) {
-    Layout whole{.whole = 0, .longer = c.longer()};
+    Layout whole{.whole = 0, .longer = c.longer_directions()};
     for (std::size_t d = 0; d < 3; ++d)
       if (whole.edge(d, level) < parts[d] * Layout::least) return false;
     return true;
@@ -28,7 +28,7 @@ inline Layout layout_of(const MgClass& c, int ranks, int rank) {
     throw CaseError(
         join({"ranks='", ranks, "' cannot be used by MG of class ", c.letter, ", which needs a power of two: ", list}));
   }
-  Layout out{.parts = cut(ranks), .whole = c.levels(), .longer = c.longer()};
+  Layout out{.parts = cut(ranks), .whole = c.levels(), .longer = c.longer_directions()};
   for (std::size_t d = 0, rest = static_cast<std::size_t>(rank); d < 3; ++d) {
     out.place[d] = static_cast<int>(rest) % out.parts[d];
     rest /= static_cast<std::size_t>(out.parts[d]);
@@ -90,7 +90,7 @@ class Halo {
           from += count;
         }
     for (int z = 0; z < whole.extent.points[2]; ++z)
-      for (int y = 0; y < whole.extent.points[1]; ++y) whole.close(whole.line(y, z));
+      for (int y = 0; y < whole.extent.points[1]; ++y) whole.close_line(whole.line(y, z));
   }
 
  private:

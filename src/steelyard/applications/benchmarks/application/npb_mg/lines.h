@@ -15,41 +15,41 @@ inline void store(double* p, Pack value) { *reinterpret_cast<Loose*>(p) = value;
 
 // Selects lanes of two neighbouring registers: `Choice` gives the index of each lane.
 template <class Choice, std::size_t... lane>
-Pack chosen(Pack a, Pack b, std::index_sequence<lane...>) {
+Pack shuffle(Pack a, Pack b, std::index_sequence<lane...>) {
   return __builtin_shufflevector(a, b, Choice::of(lane)...);
 }
-struct OneOn {
+struct NextLanes {
   static constexpr int of(std::size_t i) { return static_cast<int>(i) + 1; }
 };
-struct OneBack {
+struct PreviousLanes {
   static constexpr int of(std::size_t i) { return static_cast<int>(i) + lanes - 1; }
 };
-struct Evens {
+struct EvenLanes {
   static constexpr int of(std::size_t i) { return 2 * static_cast<int>(i); }
 };
-struct Odds {
+struct OddLanes {
   static constexpr int of(std::size_t i) { return 2 * static_cast<int>(i) + 1; }
 };
-struct FirstPairs {
+struct InterleavedLow {
   static constexpr int of(std::size_t i) { return static_cast<int>(i / 2 + i % 2 * pack_doubles); }
 };
-struct LastPairs {
-  static constexpr int of(std::size_t i) { return FirstPairs::of(i) + lanes / 2; }
+struct InterleavedHigh {
+  static constexpr int of(std::size_t i) { return InterleavedLow::of(i) + lanes / 2; }
 };
 template <class Choice>
-Pack chosen(Pack a, Pack b) {
+Pack shuffle(Pack a, Pack b) {
 #if defined(__AVX512F__)
   // GCC takes the instruction for any choice, which overwrites an operand and wants its indices in a register.
-  constexpr int by = std::is_same_v<Choice, OneOn> ? 1 : std::is_same_v<Choice, OneBack> ? lanes - 1 : 0;
+  constexpr int by = std::is_same_v<Choice, NextLanes> ? 1 : std::is_same_v<Choice, PreviousLanes> ? lanes - 1 : 0;
   if constexpr (by > 0)
     return reinterpret_cast<Pack>(
         _mm512_maskz_alignr_epi64(0xff, reinterpret_cast<__m512i>(b), reinterpret_cast<__m512i>(a), by));
 #endif
-  return chosen<Choice>(a, b, std::make_index_sequence<pack_doubles>{});
+  return shuffle<Choice>(a, b, std::make_index_sequence<pack_doubles>{});
 }
 
 // A line and its neighbours, [z][y]. The loops use copies: the compiler assumes that stores may change references.
-struct Nine {
+struct NineLines {
   const double* at[3][3];
 };
 
@@ -58,10 +58,10 @@ struct Weights {
   double centre, face, edge, corner;
 };
 
-inline Pack faces_of(const Nine& n, int x) {
+inline Pack add_faces(const NineLines& n, int x) {
   return (load(n.at[0][1] + x) + load(n.at[2][1] + x)) + (load(n.at[1][0] + x) + load(n.at[1][2] + x));
 }
-inline Pack edges_of(const Nine& n, int x) {
+inline Pack add_edges(const NineLines& n, int x) {
   return (load(n.at[0][0] + x) + load(n.at[0][2] + x)) + (load(n.at[2][0] + x) + load(n.at[2][2] + x));
 }
 
@@ -69,13 +69,13 @@ inline Pack edges_of(const Nine& n, int x) {
 // point to the left or right is added up before it is moved there. `next` is a line that will be needed soon, from
 // memory: it is fetched while the loop computes. `out` may be `add`.
 template <bool faces, bool corners>
-void apply(const Nine& lines, const double* add, double* out, int first, int last, const Weights& weights,
+void apply(const NineLines& lines, const double* add, double* out, int first, int last, const Weights& weights,
            const double* next) {
-  const Nine n = lines;
+  const NineLines n = lines;
   const Weights k = weights;
   Pack aside, here;
   auto sums = [&](int x) __attribute__((always_inline)) {
-    Pack face = faces_of(n, x), edge = edges_of(n, x), centre = load(n.at[1][1] + x);
+    Pack face = add_faces(n, x), edge = add_edges(n, x), centre = load(n.at[1][1] + x);
     aside = k.edge * face, here = k.centre * centre + k.edge * edge;
     if constexpr (faces) aside += k.face * centre, here += k.face * face;
     if constexpr (corners) aside += k.corner * edge;
@@ -86,24 +86,24 @@ void apply(const Nine& lines, const double* add, double* out, int first, int las
   Pack now = aside, kept = here;
   for (int x = first; x < last; x += lanes) {
     sums(x + lanes);
-    store(out + x, load(add + x) + kept + (chosen<OneBack>(before, now) + chosen<OneOn>(now, aside)));
+    store(out + x, load(add + x) + kept + (shuffle<PreviousLanes>(before, now) + shuffle<NextLanes>(now, aside)));
     __builtin_prefetch(next + x, 0, 2);
     before = now, now = aside, kept = here;
   }
 }
 
 // Restricts to coarse points [0, last): full weighting around the fine points 2x + 1 of these nine lines.
-inline void restrict_line(const Nine& lines, double* out, int last) {
-  const Nine n = lines;
+inline void restrict_line(const NineLines& lines, double* out, int last) {
+  const NineLines n = lines;
   auto half = [&](int x) __attribute__((always_inline)) {
-    return 0.5 * load(n.at[1][1] + x) + 0.25 * faces_of(n, x) + 0.125 * edges_of(n, x);
+    return 0.5 * load(n.at[1][1] + x) + 0.25 * add_faces(n, x) + 0.125 * add_edges(n, x);
   };
-  Pack a = half(0), b = half(lanes), evens = chosen<Evens>(a, b);
+  Pack a = half(0), b = half(lanes), evens = shuffle<EvenLanes>(a, b);
   for (int x = 0; x < last; x += lanes) {
-    Pack odds = chosen<Odds>(a, b);
+    Pack odds = shuffle<OddLanes>(a, b);
     a = half(2 * x + 2 * lanes), b = half(2 * x + 3 * lanes);
-    Pack next = chosen<Evens>(a, b);
-    store(out + x, odds + 0.5 * (evens + chosen<OneOn>(evens, next)));
+    Pack next = shuffle<EvenLanes>(a, b);
+    store(out + x, odds + 0.5 * (evens + shuffle<NextLanes>(evens, next)));
     evens = next;
   }
 }
@@ -122,8 +122,8 @@ void prolong_line(const std::array<const double*, 4>& lines, const double* old, 
   int x = first % (2 * lanes) ? first - lanes : first;
   Pack before = mean(x / 2 - lanes);
   for (; x < last; x += 2 * lanes) {
-    Pack odd = mean(x / 2), even = 0.5 * (chosen<OneBack>(before, odd) + odd);
-    Pack left = chosen<FirstPairs>(even, odd), right = chosen<LastPairs>(even, odd);
+    Pack odd = mean(x / 2), even = 0.5 * (shuffle<PreviousLanes>(before, odd) + odd);
+    Pack left = shuffle<InterleavedLow>(even, odd), right = shuffle<InterleavedHigh>(even, odd);
     if constexpr (plus) left += load(old + x), right += load(old + x + lanes);
     store(out + x, left), store(out + x + lanes, right);
     before = odd;

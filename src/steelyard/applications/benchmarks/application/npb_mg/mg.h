@@ -18,7 +18,7 @@ struct Layout {
 
   static constexpr int least = 8;  // points along an edge of a share: twice the halo
   int edge(std::size_t direction, int level) const { return 1 << (level + longer[direction]); }
-  Extent extent(int level) const {
+  Extent level_extent(int level) const {
     if (level <= whole) return {{edge(0, level), edge(1, level), edge(2, level)}, {false, false, false}};
     return share(level);
   }
@@ -39,23 +39,23 @@ class Multigrid {
  public:
   // The grids of one process.
   static std::size_t bytes(const MgClass& c, const Layout& layout, std::size_t threads) {
-    std::size_t doubles = 3 * Grid(layout.extent(c.levels())).size();
-    for (int k = 1; k < c.levels(); ++k) doubles += 2 * Grid(layout.extent(k)).size();
+    std::size_t doubles = 3 * Grid(layout.level_extent(c.levels())).size();
+    for (int k = 1; k < c.levels(); ++k) doubles += 2 * Grid(layout.level_extent(k)).size();
     return (doubles + threads * 2 * cached) * sizeof(double);
   }
 
   Multigrid(const MgClass& c, const Layout& layout, const MemoryPolicy& policy, Team& team)
       : class_(c), layout_(layout), zeros_(static_cast<std::size_t>(c.edge(0)) + 64) {
     for (int k = 0; k < c.levels(); ++k) {  // level 0 is not used
-      Extent extent = layout.extent(std::max(1, k));
+      Extent extent = layout.level_extent(std::max(1, k));
       right_.emplace_back(extent, policy, team), solution_.emplace_back(extent, policy, team);
     }
-    for (int i = 0; i < 2; ++i) solution_.emplace_back(layout.extent(c.levels()), policy, team);
-    right_.emplace_back(layout.extent(c.levels()), policy, team);
+    for (int i = 0; i < 2; ++i) solution_.emplace_back(layout.level_extent(c.levels()), policy, team);
+    right_.emplace_back(layout.level_extent(c.levels()), policy, team);
     if (layout.whole < c.levels()) share_.emplace_back(layout.share(layout.whole), policy, team);
     std::size_t scratch = 0;
     for (int k = 0; k <= c.levels(); ++k) {
-      boxes_.push_back(boxes(layout.extent(std::max(1, k)), static_cast<int>(team.size())));
+      boxes_.push_back(boxes(layout.level_extent(std::max(1, k)), static_cast<int>(team.size())));
       for (const Box& b : boxes_.back())
         scratch = std::max(scratch, Sweep<true>::scratch(right_[static_cast<std::size_t>(k)], b.y1 - b.y0));
     }
@@ -64,7 +64,7 @@ class Multigrid {
   }
 
   int top() const { return class_.levels(); }
-  int whole() const { return layout_.whole; }
+  int whole_level() const { return layout_.whole; }
   const Layout& layout() const { return layout_; }
   Grid& right(int level) { return right_[static_cast<std::size_t>(level)]; }
   // The finest level has two solutions: that of the iteration before, and that of this iteration.
@@ -81,40 +81,40 @@ class Multigrid {
     }
     meet();
     if (w.index == 0) {
-      for (const Charge& c : charges.greatest()) put(c.at, 1);
-      for (const Charge& c : charges.smallest()) put(c.at, -1);
+      for (const Charge& c : charges.greatest()) put_charge(c.at, 1);
+      for (const Charge& c : charges.smallest()) put_charge(c.at, -1);
     }
     meet();
   }
-  void put(std::size_t at, double value) {
-    steelyard::npb::put(right(top()), layout_.begin(top()), {class_.edge(0), class_.edge(1), class_.edge(2)}, at,
-                        value);
+  void put_charge(std::size_t at, double value) {
+    steelyard::npb::put_charge(right(top()), layout_.begin(top()), {class_.edge(0), class_.edge(1), class_.edge(2)}, at,
+                               value);
   }
 
   // Restricts the first residual on the finest level. Returns this thread's share of the sum of its squares.
   double begin(Worker w) {
-    Step step{&solution(top()), nullptr, {}, &right(top()), &solution(top()), &below(top()), class_.smoother, true};
-    return each_box(top(), w, [&](Box box, double* memory) { return Sweep<true>(step, box, memory).begin(); });
+    Step step{&solution(top()), nullptr, {}, &right(top()), &solution(top()), &lower(top()), class_.smoother, true};
+    return sum_over_boxes(top(), w, [&](Box box, double* memory) { return Sweep<true>(step, box, memory).begin(); });
   }
   // Restricts the right-hand side of `level` to the level below.
-  void descend(int level, Worker w) {
-    each_box(level, w, [&](Box box, double*) {
-      restrict_box(right(level), below(level), {box.y0 / 2, box.y1 / 2, box.z0 / 2, box.z1 / 2});
+  void restrict_to_coarser(int level, Worker w) {
+    sum_over_boxes(level, w, [&](Box box, double*) {
+      restrict_box(right(level), lower(level), {box.y0 / 2, box.y1 / 2, box.z0 / 2, box.z1 / 2});
       return 0.0;
     });
   }
-  void bottom() { smooth_only(right(1), solution(1), class_.smoother, zeros_.data() + 32); }
-  void ascend(int level, Worker w) {
+  void solve_last() { smooth_only(right(1), solution(1), class_.smoother, zeros_.data() + 32); }
+  void correct_and_smooth(int level, Worker w) {
     Step step{nullptr, &solution(level - 1), shift(level), &right(level), &solution(level),
               nullptr, class_.smoother,      false};
-    each_box(level, w, [&](Box box, double* memory) { return Sweep<false>(step, box, memory).run(); });
+    sum_over_boxes(level, w, [&](Box box, double* memory) { return Sweep<false>(step, box, memory).run(); });
   }
   // Computes the finest level of an iteration. The last iteration needs the norm of the residual and no restriction.
-  double finish(int iteration, Worker w) {
+  double finish_cycle(int iteration, Worker w) {
     bool last = iteration + 1 == class_.iterations;
     Step step{&solution(top(), iteration),     &solution(top() - 1),           shift(top()),    &right(top()),
-              &solution(top(), iteration + 1), last ? nullptr : &below(top()), class_.smoother, last};
-    return each_box(top(), w, [&](Box box, double* memory) { return Sweep<true>(step, box, memory).run(); });
+              &solution(top(), iteration + 1), last ? nullptr : &lower(top()), class_.smoother, last};
+    return sum_over_boxes(top(), w, [&](Box box, double* memory) { return Sweep<true>(step, box, memory).run(); });
   }
 
  private:
@@ -137,14 +137,14 @@ class Multigrid {
     return out;
   }
   template <class Do>
-  double each_box(int level, Worker w, Do what) {
+  double sum_over_boxes(int level, Worker w, Do what) {
     const std::vector<Box>& all = boxes_[static_cast<std::size_t>(level)];
     auto [first, last] = w.part(all.size(), 1);
     double sum = 0;
     for (std::size_t i = first; i < last; ++i) sum += what(all[i], scratch_[w.index].data());
     return sum;
   }
-  Grid& below(int level) { return level - 1 == whole() && !share_.empty() ? share() : right(level - 1); }
+  Grid& lower(int level) { return level - 1 == whole_level() && !share_.empty() ? share() : right(level - 1); }
   // Returns the begin of a part on the whole grid below it, if that grid is whole.
   std::array<int, 3> shift(int level) const {
     return level - 1 == layout_.whole ? layout_.begin(level - 1) : std::array<int, 3>{};

@@ -32,23 +32,23 @@ struct MG {
     auto [first, last] = Worker{static_cast<std::size_t>(r.rank()), static_cast<std::size_t>(r.size())}.part(c.count());
     Extremes mine;
     mine.draw(first, last);
-    share(mine);
+    share_extremes(mine);
   }
   void prepare(std::size_t) {
     auto meet = [] {};
     grids.fill(alone, charges, meet);
     begin();
-    cycle(0);
+    run_cycle(0);
     grids.fill(alone, charges, meet);
-    if (spoilt) grids.put(0, 1);
+    if (spoilt) grids.put_charge(0, 1);
   }
   void run(std::size_t) {
     phases.begin();
     double first = begin(), squares = 0;
     phases.end_phase(0);
-    for (int i = 0; i < c.iterations; ++i) squares = cycle(i);
+    for (int i = 0; i < c.iterations; ++i) squares = run_cycle(i);
     squares = sum(squares);
-    exchanged();
+    end_exchange_phase();
     result.first = std::sqrt(first / c.points());
     result.finish(squares);
   }
@@ -71,7 +71,7 @@ struct MG {
     return layout;
   }
   // Sends every rank's extremes to all ranks.
-  void share(const Extremes& mine) {
+  void share_extremes(const Extremes& mine) {
     std::vector<Charge> own = mine.greatest();
     own.insert(own.end(), mine.smallest().begin(), mine.smallest().end());
     own.resize(2 * Extremes::each, own.front());
@@ -96,27 +96,27 @@ struct MG {
     if (ranks.size() > 1) reduce(&mine, &total, 1, ranks.comm());
     return total;
   }
-  void exchanged() { phases.end_phase(static_cast<std::size_t>(c.levels()) + 1); }
+  void end_exchange_phase() { phases.end_phase(static_cast<std::size_t>(c.levels()) + 1); }
   void exchange(Grid& grid, int depth) {
     halo.exchange(grid, depth);
-    exchanged();
+    end_exchange_phase();
   }
   double begin() { return sum(grids.begin(alone)); }
-  double cycle(int iteration) {
-    int top = grids.top(), whole = grids.whole();
+  double run_cycle(int iteration) {
+    int top = grids.top(), whole = grids.whole_level();
     for (int k = top - 1; k > 1; --k) {
       if (k > whole) exchange(grids.right(k), 1);
-      if (k == whole && whole < top) halo.gather(grids.share(), grids.right(k)), exchanged();
-      grids.descend(k, alone);
+      if (k == whole && whole < top) halo.gather(grids.share(), grids.right(k)), end_exchange_phase();
+      grids.restrict_to_coarser(k, alone);
       phases.end_phase(static_cast<std::size_t>(k));
     }
-    grids.bottom();
+    grids.solve_last();
     for (int k = 2; k < top; ++k) {
-      grids.ascend(k, alone);
+      grids.correct_and_smooth(k, alone);
       phases.end_phase(static_cast<std::size_t>(k));
       if (k > whole) exchange(grids.solution(k), 2);
     }
-    double squares = grids.finish(iteration, alone);
+    double squares = grids.finish_cycle(iteration, alone);
     phases.end_phase(static_cast<std::size_t>(top));
     if (whole < top && iteration + 1 < c.iterations) exchange(grids.solution(top, iteration + 1), Grid::halo);
     return squares;

@@ -15,13 +15,13 @@ struct Box {
 };
 
 // The last planes of an operator's result, with the lines around a box.
-class Ring {
+class Planes {
  public:
   static std::size_t size(const Grid& g, int lines, int planes) {
     return static_cast<std::size_t>(planes * plane(g, lines) + 2 * 64);
   }
   // `first`: the first line of y in the memory.
-  Ring(double* memory, const Grid& g, int first, int lines, int planes)
+  Planes(double* memory, const Grid& g, int first, int lines, int planes)
       : planes_(planes),
         stride_(g.line_stride),
         plane_(plane(g, lines)),
@@ -29,8 +29,8 @@ class Ring {
   double* line(int y, int z) const {
     return origin_ + y * stride_ + (z + 4 * planes_) % planes_ * plane_;  // z is -3 at least
   }
-  Nine about(int y, int z) const {
-    Nine out;
+  NineLines lines_around(int y, int z) const {
+    NineLines out;
     for (int dz = 0; dz < 3; ++dz) {
       const double* middle = line(y, z + dz - 1);
       out.at[dz][0] = middle - stride_, out.at[dz][1] = middle, out.at[dz][2] = middle + stride_;
@@ -45,14 +45,14 @@ class Ring {
   double* origin_;
 };
 
-inline Nine about(const Grid& g, int y, int z) {
-  Nine out;
+inline NineLines lines_around(const Grid& g, int y, int z) {
+  NineLines out;
   for (int dz = 0; dz < 3; ++dz)
     for (int dy = 0; dy < 3; ++dy) out.at[dz][dy] = g.line(y + dy - 1, z + dz - 1);
   return out;
 }
 
-inline double square_sum(const double* line, int n) {
+inline double sum_squares(const double* line, int n) {
   Pack sum{};
   for (int x = 0; x < n; x += lanes) sum += load(line + x) * load(line + x);
   double out = 0;
@@ -64,8 +64,8 @@ inline double square_sum(const double* line, int n) {
 inline void smooth_only(const Grid& r, Grid& z, Weights s, const double* zeros) {
   for (int k = 0; k < r.extent.points[2]; ++k)
     for (int j = 0; j < r.extent.points[1]; ++j) {
-      apply<true, false>(about(r, j, k), zeros, z.line(j, k), r.first(), r.last(), s, zeros);
-      z.close(z.line(j, k));
+      apply<true, false>(lines_around(r, j, k), zeros, z.line(j, k), r.first(), r.last(), s, zeros);
+      z.close_line(z.line(j, k));
     }
 }
 
@@ -73,8 +73,8 @@ inline void smooth_only(const Grid& r, Grid& z, Weights s, const double* zeros) 
 inline void restrict_box(const Grid& fine, Grid& coarse, Box box) {
   for (int k = box.z0; k < box.z1; ++k)
     for (int j = box.y0; j < box.y1; ++j) {
-      restrict_line(about(fine, 2 * j + 1, 2 * k + 1), coarse.line(j, k), coarse.extent.points[0]);
-      coarse.close(coarse.line(j, k));
+      restrict_line(lines_around(fine, 2 * j + 1, 2 * k + 1), coarse.line(j, k), coarse.extent.points[0]);
+      coarse.close_line(coarse.line(j, k));
     }
 }
 
@@ -97,7 +97,7 @@ class Sweep {
   // Lines outside the box that the first operator computes, on both sides together.
   static constexpr int beyond = finest ? 7 : 4;
   static std::size_t scratch(const Grid& g, int lines) {
-    return Ring::size(g, lines + beyond, solutions) + 2 * Ring::size(g, lines + beyond, residuals) + 2 * apart;
+    return Planes::size(g, lines + beyond, solutions) + 2 * Planes::size(g, lines + beyond, residuals) + 2 * apart;
   }
 
   Sweep(const Step& step, Box box, double* memory)
@@ -105,25 +105,25 @@ class Sweep {
         grid_(*step.solution),
         box_(box),
         smoothed_{box.y0 - finest, box.y1 + 2 * finest, box.z0 - finest, box.z1 + 2 * finest},
-        solution_(ring(memory, solutions)),
-        residual_(ring(memory, residuals)),
-        left_(ring(memory, residuals)) {}
+        solution_(make_ring(memory, solutions)),
+        residual_(make_ring(memory, residuals)),
+        left_(make_ring(memory, residuals)) {}
 
   // Returns the sum of the squares of the remaining residual in the box, if `norm` is set.
   double run() {
     for (int z = smoothed_.z0 - 2; z < smoothed_.z1 + 2; ++z) {
-      interpolate(z);
-      if (z - 1 > smoothed_.z0 - 2 && z - 1 <= smoothed_.z1) residual(z - 1);
+      add_correction(z);
+      if (z - 1 > smoothed_.z0 - 2 && z - 1 <= smoothed_.z1) compute_residual(z - 1);
       if (z - 2 >= smoothed_.z0 && z - 2 < smoothed_.z1) smooth(z - 2);
       if constexpr (finest)
-        if (z - 3 >= box_.z0 && z - 3 <= box_.z1) leave(z - 3, nullptr);
+        if (z - 3 >= box_.z0 && z - 3 <= box_.z1) restrict_residual(z - 3, nullptr);
     }
     if (streams_) drain_stores();
     return squares_;
   }
   // Computes only the residual of `old` and its restriction.
   double begin() {
-    for (int z = box_.z0; z <= box_.z1; ++z) leave(z, step_.old);
+    for (int z = box_.z0; z <= box_.z1; ++z) restrict_residual(z, step_.old);
     return squares_;
   }
 
@@ -133,40 +133,40 @@ class Sweep {
   static constexpr std::size_t apart = 104;  // doubles between two rings: then they do not collide in a cache
 
   // Creates the next ring; `memory` advances behind it.
-  Ring ring(double*& memory, int planes) const {
+  Planes make_ring(double*& memory, int planes) const {
     int lines = box_.y1 - box_.y0 + beyond;
-    Ring out(memory, grid_, smoothed_.y0 - 2, lines, planes);
-    memory += Ring::size(grid_, lines, planes) + apart;
+    Planes out(memory, grid_, smoothed_.y0 - 2, lines, planes);
+    memory += Planes::size(grid_, lines, planes) + apart;
     return out;
   }
-  void interpolate(int z) {
+  void add_correction(int z) {
     const auto& from = step_.shift;
     for (int y = smoothed_.y0 - 2; y < smoothed_.y1 + 2; ++y) {
       double* out = solution_.line(y, z);
       prolong<finest>(*step_.coarse, y + 2 * from[1], z + 2 * from[2], from[0],
                       finest ? step_.old->line(y, z) : nullptr, out, grid_.first(), grid_.last());
-      grid_.close(out);
+      grid_.close_line(out);
     }
   }
-  void residual(int z) {
+  void compute_residual(int z) {
     for (int y = smoothed_.y0 - 1; y < smoothed_.y1 + 1; ++y) {
       double* out = residual_.line(y, z);
-      apply<false, true>(solution_.about(y, z), step_.right->line(y, z), out, grid_.first(), grid_.last(),
+      apply<false, true>(solution_.lines_around(y, z), step_.right->line(y, z), out, grid_.first(), grid_.last(),
                          negative_laplacian, step_.right->line(y, z + 1));
-      grid_.close(out);
+      grid_.close_line(out);
     }
   }
   void smooth(int z) {
     for (int y = smoothed_.y0; y < smoothed_.y1; ++y) {
       double *before = solution_.line(y, z), *out = finest ? before : grid_.line(y, z);
-      apply<true, false>(residual_.about(y, z), before, out, grid_.first(), grid_.last(), step_.smoother,
+      apply<true, false>(residual_.lines_around(y, z), before, out, grid_.first(), grid_.last(), step_.smoother,
                          finest ? step_.old->line(y, z + 3) : out);
-      grid_.close(out);
-      if (finest && y >= box_.y0 && y < box_.y1 && z >= box_.z0 && z < box_.z1) keep(out, grid_.line(y, z));
+      grid_.close_line(out);
+      if (finest && y >= box_.y0 && y < box_.y1 && z >= box_.z0 && z < box_.z1) store_line(out, grid_.line(y, z));
     }
   }
   // Stores a line of the finished solution.
-  void keep(const double* line, double* to) const {
+  void store_line(const double* line, double* to) const {
     int n = grid_.extent.points[0];
     if (!streams_) {
       std::copy(line, line + n, to);
@@ -175,19 +175,19 @@ class Sweep {
     for (int x = 0; x < n; x += static_cast<int>(streamed_doubles)) store_streaming(to + x, streamed_at(line + x));
   }
   // Computes the remaining residual, of the smoothed solution or of another one.
-  void leave(int z, const Grid* of) {
+  void restrict_residual(int z, const Grid* of) {
     for (int y = box_.y0; y <= box_.y1; ++y) {
       double* out = left_.line(y, z);
-      apply<false, true>(of ? about(*of, y, z) : solution_.about(y, z), step_.right->line(y, z), out, grid_.first(),
-                         grid_.last(), negative_laplacian, out);
-      grid_.close(out);
-      if (step_.norm && y < box_.y1 && z < box_.z1) squares_ += square_sum(out, grid_.extent.points[0]);
+      apply<false, true>(of ? lines_around(*of, y, z) : solution_.lines_around(y, z), step_.right->line(y, z), out,
+                         grid_.first(), grid_.last(), negative_laplacian, out);
+      grid_.close_line(out);
+      if (step_.norm && y < box_.y1 && z < box_.z1) squares_ += sum_squares(out, grid_.extent.points[0]);
     }
     if (!step_.restricted || z % 2 != 0 || z == box_.z0) return;
     for (int j = box_.y0 / 2; j < box_.y1 / 2; ++j) {
       double* out = step_.restricted->line(j, z / 2 - 1);
-      restrict_line(left_.about(2 * j + 1, z - 1), out, grid_.extent.points[0] / 2);
-      step_.restricted->close(out);
+      restrict_line(left_.lines_around(2 * j + 1, z - 1), out, grid_.extent.points[0] / 2);
+      step_.restricted->close_line(out);
     }
   }
 
@@ -195,7 +195,7 @@ class Sweep {
   const Grid& grid_;
   Box box_;
   Box smoothed_;
-  Ring solution_, residual_, left_;
+  Planes solution_, residual_, left_;
   // Lines that fit into a private cache, or a small shared one, should stay in it.
   const bool streams_ = finest && grid_.size() * sizeof(double) > std::size_t{8} << 20;
   double squares_ = 0;

@@ -40,16 +40,16 @@ struct MG {
     auto meet = [this] { team.barrier().wait(); };
     grids.fill(w, charges, meet);
     begin(w);
-    cycle(w, 0);
+    run_cycle(w, 0);
     grids.fill(w, charges, meet);
-    if (w.index == 0 && spoilt) grids.put(0, 1);
+    if (w.index == 0 && spoilt) grids.put_charge(0, 1);
     meet();
   }
   void run(Worker w, std::size_t) {
     if (w.index == 0) phases.begin();
     double first = begin(w), squares = 0;
     end_phase(w, 0);
-    for (int i = 0; i < c.iterations; ++i) squares = cycle(w, i);
+    for (int i = 0; i < c.iterations; ++i) squares = run_cycle(w, i);
     squares = sum(w, squares);
     if (w.index != 0) return;
     result.first = std::sqrt(first / c.points());
@@ -71,7 +71,7 @@ struct MG {
 
  private:
   Layout require_memory() const {
-    Layout layout{.whole = c.levels(), .longer = c.longer()};
+    Layout layout{.whole = c.levels(), .longer = c.longer_directions()};
     problem.require(Multigrid::bytes(c, layout, team.size()));
     return layout;
   }
@@ -86,27 +86,27 @@ struct MG {
     for (const MgProof& share : shares) result.proof.squares += share.squares, result.proof.sum += share.sum;
   }
   double begin(Worker w) { return sum(w, grids.begin(w)); }  // the sum is a barrier, too
-  double cycle(Worker w, int iteration) {
+  double run_cycle(Worker w, int iteration) {
     int top = grids.top(), small = std::min(alone, top - 1);
     for (int k = top - 1; k > small; --k) {
-      grids.descend(k, w);
-      met(w, k);
+      grids.restrict_to_coarser(k, w);
+      meet_and_end_phase(w, k);
     }
     if (w.index == 0) {
-      for (int k = small; k > 1; --k) grids.descend(k, {0, 1}), end_phase(w, k);
-      grids.bottom();
-      for (int k = 2; k <= small; ++k) grids.ascend(k, {0, 1}), end_phase(w, k);
+      for (int k = small; k > 1; --k) grids.restrict_to_coarser(k, {0, 1}), end_phase(w, k);
+      grids.solve_last();
+      for (int k = 2; k <= small; ++k) grids.correct_and_smooth(k, {0, 1}), end_phase(w, k);
     }
-    met(w, small);
+    meet_and_end_phase(w, small);
     for (int k = small + 1; k < top; ++k) {
-      grids.ascend(k, w);
-      met(w, k);
+      grids.correct_and_smooth(k, w);
+      meet_and_end_phase(w, k);
     }
-    double squares = grids.finish(iteration, w);
-    met(w, top);
+    double squares = grids.finish_cycle(iteration, w);
+    meet_and_end_phase(w, top);
     return squares;
   }
-  void met(Worker w, int level) {
+  void meet_and_end_phase(Worker w, int level) {
     team.barrier().wait();
     end_phase(w, level);
   }

@@ -28,7 +28,7 @@ constexpr std::array<std::size_t, nodes> middles = [] {
 }();
 
 // Returns the index of a corner, counted with x running fastest.
-constexpr int corner_place(std::size_t c) {
+constexpr int corner_node(std::size_t c) {
   int x = c & 1 ? 2 : 0, y = c & 2 ? 2 : 0, z = c & 4 ? 2 : 0;
   return entities[static_cast<std::size_t>(number_of({x, y, z}))].first;
 }
@@ -112,9 +112,9 @@ class BlockMaker {
     std::uint32_t split = topology_.split(e);
     for (std::size_t c = 0; c < 8; ++c) {
       Triple corner{2 * (c & 1 ? 1 : 0), 2 * (c & 2 ? 1 : 0), 2 * (c & 4 ? 1 : 0)};
-      out.corner_weight[c][lane] = thirds_at(split, corner) / 3.0;
+      out.corner_weight[c][lane] = weight_in_thirds(split, corner) / 3.0;
       const Energy& energy = tables_.corner(split_at(split, corner));
-      own[corner_place(c) * lanes + lane] = energy.stiffness * out.stiffness[lane] + energy.mass * out.mass[lane];
+      own[corner_node(c) * lanes + lane] = energy.stiffness * out.stiffness[lane] + energy.mass * out.mass[lane];
     }
   }
   static unsigned split_faces_along(std::uint32_t split, int edge) {

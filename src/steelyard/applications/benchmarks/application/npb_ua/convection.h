@@ -19,7 +19,7 @@ class Source {
   }
   Pack at(int node) const {
     auto n = static_cast<std::size_t>(node);
-    return bump(square_[0][n % side] + square_[1][n / side % side] + square_[2][n / (side * side)]);
+    return evaluate_source(square_[0][n % side] + square_[1][n / side % side] + square_[2][n / (side * side)]);
   }
   // Returns whether an element of the block is nearer to the centre than `reach`.
   static bool reaches(const Block& block, const Point& centre, double reach) {
@@ -42,7 +42,7 @@ class Source {
     for (std::size_t k = 1; k < terms; ++k) out[k] = -out[k - 1] / static_cast<double>((2 * k) * (2 * k - 1));
     return out;
   }();
-  static Pack bump(Pack s) {
+  static Pack evaluate_source(Pack s) {
     Pack sum = pack_of(series[terms - 1]);
     for (std::size_t k = terms - 1; k-- > 0;) sum = sum * s + series[k];
     return s <= std::numbers::pi * std::numbers::pi ? sum + 1 : Pack{};
@@ -61,15 +61,15 @@ class Convection {
     bool near = Source::reaches(block_, middle, radius_ + velocity * dt_);  // velocity * dt_ exceeds sqrt(3) v dt/2
     for (int n = 0; n < nodes; ++n) stage_[n] = pack_at(temperature + n * lanes);
     if (near)
-      stages<true>(temperature, time);
+      run_stages<true>(temperature, time);
     else
-      stages<false>(temperature, time);
+      run_stages<false>(temperature, time);
     if (block_.at_boundary) clear_boundary(temperature);
   }
 
  private:
   template <bool near>
-  void stages(double* temperature, double time) {
+  void run_stages(double* temperature, double time) {
     slope<near>(time, [&](int n, Pack k) {
       mean_[n] = k;
       stage_[n] = pack_at(temperature + n * lanes) + dt_ / 2 * k;
@@ -89,9 +89,9 @@ class Convection {
   void slope(double time, Use use) {
     if constexpr (near) {
       Source source(block_, centre_at(time), radius_);
-      along_all<derivative>(stage_, partial_, [&](int n, Pack sum) { use(n, block_.advection * sum + source.at(n)); });
+      derive_all<derivative>(stage_, partial_, [&](int n, Pack sum) { use(n, block_.advection * sum + source.at(n)); });
     } else {
-      along_all<derivative>(stage_, partial_, [&](int n, Pack sum) { use(n, block_.advection * sum); });
+      derive_all<derivative>(stage_, partial_, [&](int n, Pack sum) { use(n, block_.advection * sum); });
     }
   }
 

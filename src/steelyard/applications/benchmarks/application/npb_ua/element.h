@@ -10,8 +10,8 @@ template <std::size_t rows, std::size_t columns = rows>
 using Matrix = std::array<std::array<double, columns>, rows>;
 
 // The Gauss-Lobatto-Legendre nodes and weights. Two nodes lie at sqrt(3/7) between the middle and the ends.
-constexpr double near_end = 0.65465367070797714380;
-constexpr std::array<double, side> abscissa = {-1, -near_end, 0, near_end, 1};
+constexpr double inner_abscissa = 0.65465367070797714380;
+constexpr std::array<double, side> abscissa = {-1, -inner_abscissa, 0, inner_abscissa, 1};
 constexpr std::array<double, side> weight = {0.1, 49.0 / 90, 32.0 / 45, 49.0 / 90, 0.1};
 
 constexpr double legendre4(double z) { return ((35 * z * z - 30) * z * z + 3) / 8; }
@@ -98,7 +98,7 @@ struct Line {
 
 // Multiplies one line of nodes, which lie `stride` apart, by a matrix.
 template <const Matrix<side>& matrix, int stride, class Value>
-inline Line<Value> along(const Value* u) {
+inline Line<Value> differentiate_along(const Value* u) {
   Line<Value> out;
   for (std::size_t i = 0; i < side; ++i) {
     out.at[i] = matrix[i][0] * u[0];
@@ -110,20 +110,20 @@ inline Line<Value> along(const Value* u) {
 // Sums a matrix along the three directions. Calls finish(node, sum) once for each node; finish may change u at this
 // node. `partial` holds the sum of the first two directions.
 template <const Matrix<side>& matrix, class Value, class Finish>
-inline void along_all(const Value* u, Value* partial, Finish finish) {
+inline void derive_all(const Value* u, Value* partial, Finish finish) {
   constexpr int plane = side * side;
   for (int k = 0; k < nodes; k += plane) {
     for (int j = k; j < k + plane; j += side) {
-      auto line = along<matrix, 1>(u + j);
+      auto line = differentiate_along<matrix, 1>(u + j);
       for (int i = 0; i < side; ++i) partial[j + i] = line.at[i];
     }
     for (int i = k; i < k + side; ++i) {
-      auto line = along<matrix, side>(u + i);
+      auto line = differentiate_along<matrix, side>(u + i);
       for (int j = 0; j < side; ++j) partial[i + side * j] += line.at[j];
     }
   }
   for (int n = 0; n < plane; ++n) {
-    auto line = along<matrix, plane>(u + n);
+    auto line = differentiate_along<matrix, plane>(u + n);
     for (int k = 0; k < side; ++k) finish(n + plane * k, partial[n + plane * k] + line.at[k]);
   }
 }
@@ -136,7 +136,7 @@ struct Energy {
 inline Energy energy(const std::array<double, nodes>& u) {
   std::array<double, nodes> partial;
   Energy out;
-  along_all<stiffness>(u.data(), partial.data(), [&](int n, double sum) {
+  derive_all<stiffness>(u.data(), partial.data(), [&](int n, double sum) {
     auto at = static_cast<std::size_t>(n);
     out.stiffness += node_weight[at] * u[at] * sum;
     out.mass += node_weight[at] * u[at] * u[at];

@@ -40,7 +40,7 @@ inline void project_faces(const Share& share, double* slots) {
   }
 }
 
-inline void project(const Share& share, double* slots) {
+inline void project_to_mortars(const Share& share, double* slots) {
   project_edges(share, slots);
   project_faces(share, slots);
 }

@@ -20,7 +20,7 @@ struct Cell {
   Cell child(const Triple& bits) const {
     return {level + 1, {2 * at[0] + bits[0], 2 * at[1] + bits[1], 2 * at[2] + bits[2]}};
   }
-  Cell moved(const Triple& by) const { return {level, {at[0] + by[0], at[1] + by[1], at[2] + by[2]}}; }
+  Cell moved_by(const Triple& by) const { return {level, {at[0] + by[0], at[1] + by[1], at[2] + by[2]}}; }
 };
 
 class Octree {
@@ -46,7 +46,7 @@ class Octree {
   }
 
   // Returns the number of the leaf that is this cell. Otherwise: parted, absent (it is part of a leaf) or outside.
-  int look(const Cell& cell) const {
+  int find_leaf(const Cell& cell) const {
     const Window& window = windows_[at(cell.level)];
     std::size_t index = 0;
     for (std::size_t d = 3; d-- > 0;) {
@@ -60,7 +60,7 @@ class Octree {
   // Returns the leaf that contains this absent cell.
   int leaf_around(Cell cell) const {
     int found = absent;
-    while (found == absent) found = look(cell = cell.parent());
+    while (found == absent) found = find_leaf(cell = cell.parent());
     return found;
   }
 
@@ -99,7 +99,7 @@ class Octree {
     for (auto& cells : parted_) cells.clear();
   }
 
-  void part(int level, const Triple& cell) {
+  void split_cell(int level, const Triple& cell) {
     int& value = entry(level, cell);
     if (value == parted) return;
     value = parted;
@@ -108,7 +108,7 @@ class Octree {
   void divide_parent(int level, const Triple& cell) {
     for (int c : cell)
       if (c < 0 || c >> level != 0) return;
-    part(level - 1, {cell[0] >> 1, cell[1] >> 1, cell[2] >> 1});
+    split_cell(level - 1, {cell[0] >> 1, cell[1] >> 1, cell[2] >> 1});
   }
 
   void divide_near_source(const Point& centre, double radius) {
@@ -121,7 +121,7 @@ class Octree {
     for (int z = window.low[2]; z < window.low[2] + window.size[2]; ++z)
       for (int y = window.low[1]; y < window.low[1] + window.size[1]; ++y)
         for (int x = window.low[0]; x < window.low[0] + window.size[0]; ++x)
-          if (gap(x, 0) + gap(y, 1) + gap(z, 2) < radius * radius) part(finest_ - 1, {x, y, z});
+          if (gap(x, 0) + gap(y, 1) + gap(z, 2) < radius * radius) split_cell(finest_ - 1, {x, y, z});
   }
 
   void enumerate(const Cell& cell) {

@@ -22,7 +22,7 @@ constexpr std::size_t inner_node(std::size_t n) { return static_cast<std::size_t
 // Computes M (T* - x)/dt - νK x of each element, which is f - A x with f = M T*/dt.
 inline void residual(const Block& block, const double* temperature, const Pack* x, double* parts) {
   Pack partial[nodes];
-  along_all<stiffness>(x, partial, [&](int node, Pack sum) {
+  derive_all<stiffness>(x, partial, [&](int node, Pack sum) {
     auto n = static_cast<std::size_t>(node);
     Pack mass = block.mass * (pack_at(temperature + n * lanes) - x[n]);
     pack_at(parts + place_of[n] * lanes) = node_weight[n] * (mass - block.stiffness * sum);
@@ -33,7 +33,7 @@ inline void residual(const Block& block, const double* temperature, const Pack* 
 // that of the assembled operator, so it is known before the assembly.
 inline Pack apply(const Block& block, const Pack* p, double* parts) {
   Pack partial[nodes], product{};
-  along_all<stiffness>(p, partial, [&](int node, Pack sum) {
+  derive_all<stiffness>(p, partial, [&](int node, Pack sum) {
     auto n = static_cast<std::size_t>(node);
     Pack y = node_weight[n] * (block.stiffness * sum + block.mass * p[n]);
     pack_at(parts + place_of[n] * lanes) = y;

@@ -58,14 +58,14 @@ class Solver {
 
   void step(Worker w, double time) {
     advance_convection(w, time);
-    double rho = guess(w), alpha = 0, beta = 0;
+    double rho = set_initial_guess(w), alpha = 0, beta = 0;
     for (int i = 0; i < iterations; ++i) {
       alpha = rho / sum_(w, apply_operator(w, i > 0, alpha, beta));
       mark(w, operating);
       if (i + 1 == iterations) break;
       double next = sum_(w, reduce(w, alpha));
       beta = next / rho, rho = next;
-      turn(w, alpha, beta);
+      update_direction(w, alpha, beta);
       mark(w, summing);
     }
     finish(w, alpha);
@@ -122,7 +122,7 @@ class Solver {
       Convection(block, class_.radius, dt_).advance(temperature, time);
       for (std::size_t place = 0; place < surface; ++place)
         pack_at(parts + place * lanes) = pack_at(temperature + node_at[place] * lanes);
-      for (std::size_t c = 0; c < 8; ++c) pack_at(parts + corner_place(c) * lanes) *= block.corner_weight[c];
+      for (std::size_t c = 0; c < 8; ++c) pack_at(parts + corner_node(c) * lanes) *= block.corner_weight[c];
       for (std::size_t n = 0; n < inner; ++n) pack_at(x + n * lanes) = pack_at(temperature + inner_node(n) * lanes);
     });
     team_.barrier().wait();
@@ -130,13 +130,13 @@ class Solver {
   }
 
   // Computes the initial guess, its residual and the first direction. Returns the square of the residual.
-  double guess(Worker w) {
+  double set_initial_guess(Worker w) {
     const Share& share = state_.topology.share(w);
     double *parts = state_.parts.data(), *x = state_.x.data();
     each_mortar<Sources::direct>(
         share, parts, [&](int slot, Pack sum, const Batch& batch) { pack_at(x + slot) = sum * batch.scale; });
     team_.barrier().wait();
-    project(share, x);
+    project_to_mortars(share, x);
     Pack rho{};
     state_.each_block(w, [&](std::size_t b) { rho += start_inside(b); });
     project_back(share, parts);
@@ -167,7 +167,7 @@ class Solver {
   // is updated here, where it is needed, and the solution moves along the last direction.
   double apply_operator(Worker w, bool follows, double alpha, double beta) {
     const Share& share = state_.topology.share(w);
-    project(share, state_.p.data());
+    project_to_mortars(share, state_.p.data());
     Pack product{};
     state_.each_block(w, [&](std::size_t b) {
       Pack u[nodes];
@@ -199,7 +199,7 @@ class Solver {
   }
 
   // Computes the next direction at the mortars.
-  void turn(Worker w, double alpha, double beta) {
+  void update_direction(Worker w, double alpha, double beta) {
     each_slot(state_.topology.share(w), [&](int slot) {
       Pack& p = pack_at(state_.p.data() + slot);
       pack_at(state_.x.data() + slot) += alpha * p;
@@ -214,7 +214,7 @@ class Solver {
     double* x = state_.x.data();
     each_slot(share, [&](int slot) { pack_at(x + slot) += alpha * pack_at(state_.p.data() + slot); });
     team_.barrier().wait();
-    project(share, x);
+    project_to_mortars(share, x);
     state_.each_block(w, [&](std::size_t b) {
       double* temperature = state_.node_values(b);
       const double *inside_x = State::inside(state_.inside_x, b), *inside_p = State::inside(state_.inside_p, b);

@@ -19,7 +19,7 @@ inline unsigned split_at(std::uint32_t split, const Triple& corner) {
 }
 
 // Returns the weight (in thirds) of a corner in the initial guess: the number of unsplit faces at the corner.
-inline int thirds_at(std::uint32_t split, const Triple& corner) {
+inline int weight_in_thirds(std::uint32_t split, const Triple& corner) {
   return 3 - __builtin_popcount(split_at(split, corner) >> 3);
 }
 
@@ -51,7 +51,7 @@ class SourceLists {
     std::size_t count = std::min(share_.owned[kind].size() - first, static_cast<std::size_t>(lanes));
     for (std::size_t lane = 0; lane < count; ++lane) {
       int number = share_.owned[kind][first + lane];
-      sources[lane] = sources_of(number / entity_count, number % entity_count);
+      sources[lane] = find_sources(number / entity_count, number % entity_count);
       batch.direct = std::max(batch.direct, static_cast<std::uint16_t>(sources[lane].directs));
       batch.back = std::max(batch.back, static_cast<std::uint16_t>(sources[lane].backs));
       batch.scale[static_cast<int>(lane)] = 1 / sources[lane].weight;
@@ -63,13 +63,13 @@ class SourceLists {
     share_.batches[kind].push_back(batch);
   }
 
-  Sources sources_of(int e, int entity) const {
+  Sources find_sources(int e, int entity) const {
     Sources out;
     std::array<int, 8> met;
     std::size_t count = 0;
-    unsigned all = Topology::ends(entity);
+    unsigned all = Topology::ends_of_entity(entity);
     for (unsigned across = all;; across = (across - 1) & all) {
-      int f = across ? topology_.beside(e, entity, across) : e;
+      int f = across ? topology_.neighbour_across(e, entity, across) : e;
       if (std::find(met.begin(), met.begin() + count, f) == met.begin() + count) {
         met[count++] = f;
         add_leaf(out, f, e, entity);
@@ -82,10 +82,10 @@ class SourceLists {
     Triple place = topology_.place_in(f, e, entity);
     int kind = entities[to(entity)].kind;
     std::uint32_t split = topology_.split(f);
-    if (topology_.has_itself(f, e, kind, place)) {
+    if (topology_.has_entity(f, e, kind, place)) {
       int own = Topology::entity_at(place);
       out.direct[out.directs++] = Topology::part(f, own);
-      out.weight += kind > 0 ? 1 : thirds_at(split, entities[to(own)].code) / 3.0;
+      out.weight += kind > 0 ? 1 : weight_in_thirds(split, entities[to(own)].code) / 3.0;
     }
     if (split == 0) return;
     for (std::size_t d = 0; d < 3; ++d) {
@@ -133,7 +133,7 @@ class SplitLists {
   void list_pieces(int e, int entity, int* rows, int lane) const {
     const Triple& code = entities[to(entity)].code;
     const Cell& own = topology_.mesh().leaves()[to(e)];
-    unsigned across = finer_side(e, entity);
+    unsigned across = find_finer_side(e, entity);
     int kind = entities[to(entity)].kind;
     for (int piece = 0; piece < pieces_of_kind[to(kind)]; ++piece) {
       Triple way{}, bits{}, theirs{};
@@ -150,13 +150,14 @@ class SplitLists {
           theirs[d] = crossed ? 2 - code[d] : code[d];
         }
       }
-      int finer = topology_.mesh().look(own.moved(way).child(bits));
+      int finer = topology_.mesh().find_leaf(own.moved_by(way).child(bits));
       rows[piece * lanes + lane] = topology_.slot(finer, number_of(theirs));
     }
   }
-  unsigned finer_side(int e, int entity) const {
-    unsigned all = Topology::ends(entity), across = all;
-    while (topology_.level(topology_.beside(e, entity, across)) <= topology_.level(e)) across = (across - 1) & all;
+  unsigned find_finer_side(int e, int entity) const {
+    unsigned all = Topology::ends_of_entity(entity), across = all;
+    while (topology_.level(topology_.neighbour_across(e, entity, across)) <= topology_.level(e))
+      across = (across - 1) & all;
     return across;
   }
 

@@ -6,11 +6,11 @@
 namespace steelyard::npb::ua {
 
 // The meshes that a run goes through, found beforehand: how much memory and work it takes.
-struct Course {
+struct MeshHistory {
   std::size_t most = 0;  // elements at once
   double element_steps = 0;
 
-  explicit Course(const Class& problem) {
+  explicit MeshHistory(const Class& problem) {
     Octree mesh(problem.finest);
     std::size_t now = 0;
     for (int step = 0; step <= problem.steps; ++step) {
@@ -31,7 +31,7 @@ struct UA {
   Class size;
   Team& team;
   PhaseTimes phases;
-  Course course;
+  MeshHistory course;
   Solver solver;
   Verification verification{tolerance, {}};
   bool ran = false;
@@ -43,7 +43,7 @@ struct UA {
         team(t),
         phases(problem.phases, Solver::phase_names),
         course(size),
-        solver(size, provided(), MemoryPolicy(p), team, phases) {}
+        solver(size, provide_bounds(), MemoryPolicy(p), team, phases) {}
 
   void prepare(Worker w, std::size_t) {
     solver.start(w);
@@ -108,7 +108,7 @@ struct UA {
   }
 
  private:
-  Bounds provided() const {
+  Bounds provide_bounds() const {
     Bounds most{course.most, team.size(), size.mortars};
     problem.require(most.bytes());
     return most;

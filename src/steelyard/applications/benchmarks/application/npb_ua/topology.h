@@ -69,7 +69,7 @@ class Topology {
     mine.plain = mine.other = mine.split = {};
     team_.barrier().wait();
     each_element(w, [&](int e) { find_split_entities(e); });
-    each_entity(mine, [&](int e, int entity) { slots_[index(e, entity)] = decide(mine, e, entity); });
+    each_entity(mine, [&](int e, int entity) { slots_[index(e, entity)] = number_mortar(mine, e, entity); });
     team_.barrier().wait();
     lay_out(mine);
     each_element(w, [&](int e) { place(mine, e); });
@@ -102,15 +102,15 @@ class Topology {
 
   // Returns the leaf that touches an entity of e on the side where the directions in `across` (bits) are crossed. These
   // must be directions in which the entity does not extend.
-  int beside(int e, int entity, unsigned across) const {
+  int neighbour_across(int e, int entity, unsigned across) const {
     int found = near_[to(e * entity_count + ways_[to(entity)][across])];
     if (found != Octree::parted) return found;
     const Triple& code = entities[to(entity)].code;
     const Triple& way = entities[to(ways_[to(entity)][across])].code;
     Triple bits{};
     for (std::size_t d = 0; d < 3; ++d) bits[d] = code[d] != 1 && (code[d] == 2) != (across >> d & 1);
-    Cell cell = mesh_->leaves()[to(e)].moved({way[0] - 1, way[1] - 1, way[2] - 1});
-    while (found == Octree::parted) found = mesh_->look(cell = cell.child(bits));
+    Cell cell = mesh_->leaves()[to(e)].moved_by({way[0] - 1, way[1] - 1, way[2] - 1});
+    while (found == Octree::parted) found = mesh_->find_leaf(cell = cell.child(bits));
     return found;
   }
   // Returns the middle of an entity of e in the coordinates of leaf f, in quarters of its edge.
@@ -125,12 +125,12 @@ class Topology {
     return out;
   }
   // Returns whether it is an entity of leaf f, and not a piece of a larger one.
-  bool has_itself(int f, int e, int kind, const Triple& place) const {
+  bool has_entity(int f, int e, int kind, const Triple& place) const {
     if (kind > 0) return level(f) == level(e);
     return place[0] % 4 == 0 && place[1] % 4 == 0 && place[2] % 4 == 0;
   }
   static int entity_at(const Triple& place) { return number_of({place[0] / 2, place[1] / 2, place[2] / 2}); }
-  static unsigned ends(int entity) {
+  static unsigned ends_of_entity(int entity) {
     const Triple& code = entities[to(entity)].code;
     return (code[0] != 1 ? 1u : 0u) | (code[1] != 1 ? 2u : 0u) | (code[2] != 1 ? 4u : 0u);
   }
@@ -170,8 +170,8 @@ class Topology {
     int* near = &near_[to(e * entity_count)];
     for (int n = 0; n < entity_count; ++n) {
       const Triple& code = entities[to(n)].code;
-      Cell beside = cell.moved({code[0] - 1, code[1] - 1, code[2] - 1});
-      near[n] = mesh_->look(beside);
+      Cell beside = cell.moved_by({code[0] - 1, code[1] - 1, code[2] - 1});
+      near[n] = mesh_->find_leaf(beside);
       if (near[n] == Octree::absent) near[n] = mesh_->leaf_around(beside);
     }
     masks_[to(e)] = {0, 0, 0};
@@ -191,19 +191,19 @@ class Topology {
 
   // Returns 0 on the boundary, and a new number for a mortar that the element owns or that is split. For a mortar of
   // another element: -1 - the index at which its owner has it. The owner is the first element with this mortar.
-  int decide(Share& mine, int e, int entity) {
+  int number_mortar(Share& mine, int e, int entity) {
     std::uint32_t bit = 1u << entity;
     int kind = entities[to(entity)].kind, owner = e, owners_entity = entity;
     bool plain = true;
-    for (unsigned all = ends(entity), across = all; across; across = (across - 1) & all) {
-      int f = beside(e, entity, across);
+    for (unsigned all = ends_of_entity(entity), across = all; across; across = (across - 1) & all) {
+      int f = neighbour_across(e, entity, across);
       if (f == Octree::outside) return 0;
       plain &= level(f) == level(e);
       if (kind > 0 && level(f) > level(e)) {
         masks_[to(e)].split |= bit;
       } else if (f < owner) {
         Triple place = place_in(f, e, entity);
-        if (has_itself(f, e, kind, place)) owner = f, owners_entity = entity_at(place);
+        if (has_entity(f, e, kind, place)) owner = f, owners_entity = entity_at(place);
       }
     }
     if (masks_[to(e)].split & bit) return mine.split[to(kind)]++;
@@ -231,7 +231,7 @@ class Topology {
     for (int kind = 0; kind < 3; ++kind) mine.owned[to(kind)].assign(to(mine.count(kind)), 0);
   }
 
-  static int nth(int begin, int n, int points) { return begin + n / lanes * points * lanes + n % lanes; }
+  static int batch_index(int begin, int n, int points) { return begin + n / lanes * points * lanes + n % lanes; }
 
   // Converts numbers to slots.
   void place(Share& mine, int e) {
@@ -240,12 +240,12 @@ class Topology {
       int entity = __builtin_ctz(left), number = slots_[index(e, entity)];
       auto kind = to(entities[to(entity)].kind);
       if (masks.split >> entity & 1) {
-        back_[to(e * entity_count + entity)] = nth(mine.back_parts[kind], number, split_points_of_kind[kind]);
-        slots_[index(e, entity)] = nth(mine.hanging_slots[kind], number, points_of_kind[kind]);
+        back_[to(e * entity_count + entity)] = batch_index(mine.back_parts[kind], number, split_points_of_kind[kind]);
+        slots_[index(e, entity)] = batch_index(mine.hanging_slots[kind], number, points_of_kind[kind]);
       } else {
         if (!(masks.plain >> entity & 1)) number += mine.plain[kind];
         mine.owned[kind][to(number)] = e * entity_count + entity;
-        slots_[index(e, entity)] = nth(mine.mortar_slots[kind], number, points_of_kind[kind]);
+        slots_[index(e, entity)] = batch_index(mine.mortar_slots[kind], number, points_of_kind[kind]);
       }
     }
     if (e + 1 == static_cast<int>(mesh_->leaves().size()))

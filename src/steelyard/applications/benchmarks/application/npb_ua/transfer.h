@@ -15,20 +15,20 @@ class FormerSolution {
   FormerSolution(const Octree& mesh, const double* temperature) : mesh_(mesh), temperature_(temperature) {}
 
   Values values(const Cell& cell) const {
-    int found = mesh_.look(cell);
-    if (found == Octree::parted) return parents(cell);
-    if (found == Octree::absent) return childs(cell);
+    int found = mesh_.find_leaf(cell);
+    if (found == Octree::parted) return combine_children(cell);
+    if (found == Octree::absent) return interpolate_from_parent(cell);
     Values out;
-    const double* from = of_leaf(found);
+    const double* from = values_of_leaf(found);
     for (std::size_t n = 0; n < nodes; ++n) out[n] = from[n * lanes];
     return out;
   }
   // The number of the leaf if the cell is a leaf; otherwise less than 0.
-  int leaf(const Cell& cell) const { return mesh_.look(cell); }
-  const double* of_leaf(int leaf) const { return temperature_ + (leaf / lanes * nodes * lanes + leaf % lanes); }
+  int leaf(const Cell& cell) const { return mesh_.find_leaf(cell); }
+  const double* values_of_leaf(int leaf) const { return temperature_ + (leaf / lanes * nodes * lanes + leaf % lanes); }
 
  private:
-  Values childs(const Cell& cell) const {
+  Values interpolate_from_parent(const Cell& cell) const {
     Values out = values(cell.parent());
     std::size_t stride = 1;
     for (int c : cell.at) {
@@ -38,7 +38,7 @@ class FormerSolution {
     return out;
   }
 
-  Values parents(const Cell& cell) const {
+  Values combine_children(const Cell& cell) const {
     Values out;
     for (int z = 0; z < 2; ++z)
       for (int y = 0; y < 2; ++y)
@@ -46,12 +46,12 @@ class FormerSolution {
           Values part = values(cell.child({x, y, z}));
           for (std::size_t stride : {1, side, side * side}) apply(coarsening, part, stride);
           for (std::size_t n = 0; n < nodes; ++n)
-            if (child_of(n % side) == x && child_of(n / side % side) == y && child_of(n / (side * side)) == z)
+            if (child_at(n % side) == x && child_at(n / side % side) == y && child_at(n / (side * side)) == z)
               out[n] = part[n];
         }
     return out;
   }
-  static int child_of(std::size_t row) { return row < high_rows ? 0 : 1; }
+  static int child_at(std::size_t row) { return row < high_rows ? 0 : 1; }
 
   // Applies a matrix along the direction with this stride.
   static void apply(const Matrix<side>& matrix, Values& values, std::size_t stride) {
