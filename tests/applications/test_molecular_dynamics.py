@@ -176,7 +176,7 @@ void pair(double r) {
   Point points[3]{{{0.3, 0.2, 0.1, 0}}, {{0.3 + r * 2 / 3, 0.2 - r * 2 / 3, 0.1 + r / 3, 0}}, {{1e15, 1e15, 1e15, 0}}};
   const std::uint32_t list[8] = {1, 2, 2, 2, 2, 2, 2, 2};
   Point force;
-  pull(points[0], force, list, lanes, points);
+  add_pair_forces(points[0], force, list, lanes, points);
   Pair of(r * r);
   for (int d = 0; d < 3; ++d) std::printf("%.17g ", force.c[d]);
   std::printf("%.17g %.17g %.17g\\n", of.energy, of.slope * r, of.curvature);
@@ -185,7 +185,7 @@ void pair(double r) {
 void orbit(double r, int steps) {
   Point at[3]{{{r / 2, 0, 0, 0}}, {{-r / 2, 0, 0, 0}}, {{1e15, 1e15, 1e15, 0}}}, force[2];
   const std::uint32_t list[2][8] = {{1, 2, 2, 2, 2, 2, 2, 2}, {0, 2, 2, 2, 2, 2, 2, 2}};
-  auto pulled = [&] { for (int i : {0, 1}) pull(at[i], force[i], list[i], lanes, at); };
+  auto pulled = [&] { for (int i : {0, 1}) add_pair_forces(at[i], force[i], list[i], lanes, at); };
   pulled();
   const double speed = std::sqrt(-force[0].c[0] * r / 2);
   Point v[2]{{{0, speed, 0, 0}}, {{0, -speed, 0, 0}}};

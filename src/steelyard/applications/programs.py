@@ -15,12 +15,12 @@ SUFFIX = ".toml"
 
 
 def is_described(path: Path) -> bool:
-    """Whether the file describes a program of this kind."""
+    """Returns whether the file describes a program of this kind."""
     return path.suffix == SUFFIX
 
 
 def benchmark_of(path: Path) -> "Benchmark":
-    """The described program as a benchmark. UsageError for a file that breaks the schema."""
+    """Returns the described program as a benchmark. UsageError for a file that breaks the schema."""
     return make_benchmark(read(path), path)
 
 

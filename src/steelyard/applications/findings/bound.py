@@ -70,7 +70,7 @@ def _find_memory_bound(result: Result, evaluation: Evaluation) -> Near | None:
     """Returns None unless the rate of its bytes is near the Triad bandwidth with the same number of threads."""
     seconds, record = applications.seconds(result), result.attempts[0]
     moved = record.work.get("bytes_moved") or record.work.get("bytes")
-    if not seconds or not moved or messages.apart(result):
+    if not seconds or not moved or messages.is_apart(result):
         return None
     threads, size = applications.workers(result), working_set(result)
     roof = _find_bandwidth(evaluation, threads)
@@ -88,7 +88,7 @@ def _find_bandwidth(evaluation: Evaluation, threads: int) -> float | None:
 
 def _find_communication_bound(result: Result, among: list[Result]) -> Costly | None:
     """Returns None unless it certainly takes longer than the same number of threads on one node for the same problem."""
-    if not applications.is_parallel(result) or messages.apart(result) or applications.workers(result) < 2:
+    if not applications.is_parallel(result) or messages.is_apart(result) or applications.workers(result) < 2:
         return None
     for other in among:
         alike = (other.benchmark, other.kernel) == (result.benchmark, result.kernel) and not applications.is_parallel(

@@ -77,7 +77,7 @@ def _list_one_node(evaluation: Evaluation) -> list[Line]:
     lines = []
     for sweep in sweeps(evaluation, lambda name: name.startswith(applications.EVERY)):
         results = tuple(sweep.results.values())
-        one = sweep.over in ("threads", "ranks") and not any(messages.apart(r) for r in results)
+        one = sweep.over in ("threads", "ranks") and not any(messages.is_apart(r) for r in results)
         one &= all(applications.workers(r) == count for count, r in sweep.results.items())  # one core per worker
         if one and not sweep.scaling.weak and sweep.scaling.stop and all(applications.timed(r) for r in results):
             cores = max(len(evaluation.run.machine.cpus), 1)

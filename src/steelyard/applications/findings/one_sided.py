@@ -16,7 +16,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     timed = [r for r in npb.select_results(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not messages.oversubscribed(r)]
     # Pairs of results with the same class and number of ranks: the program with messages comes first.
-    rivals = compare_rivals([pair for model in ONE_SIDED for pair in cases.pairs(usable, "model", "mpi", model)])
+    rivals = compare_rivals([pair for model in ONE_SIDED for pair in cases.pair(usable, "model", "mpi", model)])
     by_model = {m: [r for r in rivals if applications.model(r.second) == m] for m in ONE_SIDED}
     models = [m for m in ONE_SIDED if by_model[m]]
     if not models:

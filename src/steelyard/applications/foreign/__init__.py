@@ -9,5 +9,5 @@ __all__ = ["Description", "make_benchmark", "prepare_case", "read", "shipped"]
 
 
 def shipped() -> dict[str, Path]:
-    """The files that come with Steelyard, by name."""
+    """Returns the files that come with Steelyard, by name."""
     return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.toml"))}

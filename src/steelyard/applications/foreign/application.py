@@ -89,7 +89,7 @@ class Application:
             )
 
     def _command(self, ready: Prepared, parameters: Parameters) -> tuple[list[str], dict[str, str]]:
-        """The command line and the environment. Unfit if the program is missing or uses another MPI library."""
+        """Returns the command line and the environment. Unfit if the program is missing or uses another MPI library."""
         program = self._program(ready.command[0])
         base = local.environment(self.machine)
         threads = {"OMP_NUM_THREADS": str(parameters.get("threads", 1))}

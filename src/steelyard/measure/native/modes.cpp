@@ -17,18 +17,18 @@ Moded::Moded(Params& p, Team& team, std::unique_ptr<ModeKernel> (*make)(Params&,
   device_ = accelerator::Device::open(p, mixed ? "" : mode_);
   clock_ = std::make_unique<DeviceClock>(device_->bus());
   double began = seconds_of(CLOCK_MONOTONIC_RAW);
-  kernel_->open(*device_);
+  kernel_->open_device(*device_);
   device_->finish();
   to_device_ = seconds_of(CLOCK_MONOTONIC_RAW) - began;
   share_ = mixed ? 0.0 : 1.0;
   if (mixed) choose();
-  kernel_->forget(team);
+  kernel_->spoil_results(team);
 }
 
 std::size_t Moded::shared(std::size_t all) const {
   if (share_ >= 1) return all;
   auto wanted = static_cast<std::size_t>(share_ * static_cast<double>(all));
-  return std::min(all, wanted / kernel_->grain() * kernel_->grain());
+  return std::min(all, wanted / kernel_->share_granularity() * kernel_->share_granularity());
 }
 // A device that fails must not leave the other threads waiting: the first failure is kept until all have met.
 template <class Job>
@@ -45,10 +45,10 @@ void Moded::run(Worker w, std::size_t operations) {
   const std::size_t phases = kernel_->phases();
   for (std::size_t i = 0; i < operations; ++i) {
     for (std::size_t phase = 0; phase < phases; ++phase) {
-      std::size_t all = kernel_->pieces(phase), share = shared(all);
-      if (w.index == 0 && share > 0) guarded([&] { kernel_->device(phase, 0, share), device_->flush(); });
-      if (share < all) kernel_->threads(w, phase, share, all);
-      if (w.index == 0 && share > 0) guarded([&] { device_->finish(), kernel_->exchange(phase, share); });
+      std::size_t all = kernel_->count_pieces(phase), share = shared(all);
+      if (w.index == 0 && share > 0) guarded([&] { kernel_->queue(phase, 0, share), device_->flush(); });
+      if (share < all) kernel_->run_on_threads(w, phase, share, all);
+      if (w.index == 0 && share > 0) guarded([&] { device_->finish(), kernel_->exchange_results(phase, share); });
       if (w.size > 1) team_.barrier().wait();
     }
     clobber();
@@ -58,7 +58,7 @@ void Moded::run(Worker w, std::size_t operations) {
 
 Check Moded::check() {
   if (clock_) clock_->read();  // as the last sample leaves it
-  if (std::size_t share = shared(kernel_->pieces(kernel_->phases() - 1)); share > 0) {
+  if (std::size_t share = shared(kernel_->count_pieces(kernel_->phases() - 1)); share > 0) {
     double began = seconds_of(CLOCK_MONOTONIC_RAW);
     kernel_->fetch(share);
     from_device_ = seconds_of(CLOCK_MONOTONIC_RAW) - began;

@@ -1,22 +1,22 @@
-// The three modes of work on a node: by threads, by a device, or by both together, each with a share.
+// The three modes in which a node computes: on threads, on a device, or on both together, each with a share.
 //
 //     struct Vector {
-//       static constexpr std::size_t phases = 1;        // steps of an operation between which all meet
-//       Vector(Params& p, Team& team);                  // parameters, memory, contents
-//       std::size_t pieces(std::size_t phase) const;    // of the phase; they can be done in any order
-//       std::size_t grain() const;                      // a share begins and ends at multiples of so many pieces
-//       void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last);  // the team: these pieces
-//       void open(accelerator::Device& device);              // builds its kernels, gives buffers their contents
-//       void device(std::size_t phase, std::size_t first, std::size_t last);             // queues these pieces
-//       void forget(Team& team);                        // spoils the results, so that those of no earlier turn pass
-//       void exchange(std::size_t phase, std::size_t share);  // after a phase: what the other side's next one needs
-//       void fetch(std::size_t share);                  // after the samples: the device's results to the host
+//       static constexpr std::size_t phases = 1;              // steps of an operation, with a barrier after each one
+//       Vector(Params& p, Team& team);                        // parameters, memory, contents
+//       std::size_t count_pieces(std::size_t phase) const;    // the pieces of a phase can be done in any order
+//       std::size_t share_granularity() const;                // a share begins and ends at multiples of this number
+//       void run_on_threads(Worker w, std::size_t phase, std::size_t first, std::size_t last);
+//       void open_device(accelerator::Device& device);        // builds its kernels and fills its buffers
+//       void queue_on_device(std::size_t phase, std::size_t first, std::size_t last);
+//       void spoil_results(Team& team);                       // so that the results of an earlier run do not pass
+//       void exchange_results(std::size_t phase, std::size_t share);  // passes on what the next phase needs
+//       void fetch(std::size_t share);                // after the samples: copies results from the device
 //       Work work() const;
 //       Check check();
-//       void corrupt();                                 // makes one value of the results wrong: check must find it
+//       void corrupt();                                       // makes one value of the results wrong
 //     };
 //
-// Pieces [0, share) are the device's, the others the threads'.
+// The device computes the pieces [0, share), and the threads compute the others.
 #pragma once
 #include <algorithm>
 #include <exception>
@@ -45,13 +45,13 @@ class ModeKernel {
  public:
   virtual ~ModeKernel() = default;
   virtual std::size_t phases() const = 0;
-  virtual std::size_t pieces(std::size_t phase) const = 0;
-  virtual std::size_t grain() const = 0;
-  virtual void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) = 0;
-  virtual void open(accelerator::Device& device) = 0;
-  virtual void device(std::size_t phase, std::size_t first, std::size_t last) = 0;
-  virtual void forget(Team& team) = 0;
-  virtual void exchange(std::size_t phase, std::size_t share) = 0;
+  virtual std::size_t count_pieces(std::size_t phase) const = 0;
+  virtual std::size_t share_granularity() const = 0;
+  virtual void run_on_threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) = 0;
+  virtual void open_device(accelerator::Device& device) = 0;
+  virtual void queue(std::size_t phase, std::size_t first, std::size_t last) = 0;
+  virtual void spoil_results(Team& team) = 0;
+  virtual void exchange_results(std::size_t phase, std::size_t share) = 0;
   virtual void fetch(std::size_t share) = 0;
   virtual Work work() const = 0;
   virtual Check check() = 0;
@@ -63,16 +63,16 @@ class InModes final : public ModeKernel {
  public:
   InModes(Params& p, Team& team) : kernel_(p, team) {}
   std::size_t phases() const override { return K::phases; }
-  std::size_t pieces(std::size_t phase) const override { return kernel_.pieces(phase); }
-  std::size_t grain() const override { return kernel_.grain(); }
+  std::size_t count_pieces(std::size_t phase) const override { return kernel_.count_pieces(phase); }
+  std::size_t share_granularity() const override { return kernel_.share_granularity(); }
   // Everything is inlined: without this, GCC leaves helpers out of line, and the sparse product loses 6 %.
-  [[gnu::flatten]] void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) override {
-    kernel_.threads(w, phase, first, last);
+  [[gnu::flatten]] void run_on_threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) override {
+    kernel_.run_on_threads(w, phase, first, last);
   }
-  [[gnu::cold]] void open(accelerator::Device& device) override { kernel_.open(device); }
-  void device(std::size_t phase, std::size_t first, std::size_t last) override { kernel_.device(phase, first, last); }
-  void forget(Team& team) override { kernel_.forget(team); }
-  void exchange(std::size_t phase, std::size_t share) override { kernel_.exchange(phase, share); }
+  [[gnu::cold]] void open_device(accelerator::Device& device) override { kernel_.open_device(device); }
+  void queue(std::size_t phase, std::size_t first, std::size_t last) override { kernel_.queue(phase, first, last); }
+  void spoil_results(Team& team) override { kernel_.spoil_results(team); }
+  void exchange_results(std::size_t phase, std::size_t share) override { kernel_.exchange_results(phase, share); }
   void fetch(std::size_t share) override { kernel_.fetch(share); }
   [[gnu::cold]] Work work() const override { return kernel_.work(); }
   Check check() override { return kernel_.check(); }
@@ -82,7 +82,7 @@ class InModes final : public ModeKernel {
   K kernel_;
 };
 
-// A kernel in the mode of the case.
+// Runs a kernel in the mode of the case.
 class Moded {
  public:
   Moded(Params& p, Team& team, std::unique_ptr<ModeKernel> (*make)(Params&, Team&));
@@ -93,8 +93,8 @@ class Moded {
   Work work() const { return kernel_->work(); }
   Check check();
   void corrupt() { corrupt_ = true; }  // takes effect when the results are back
-  // Returns JSON: the device, its share of the work, the shares that were tried, the time to copy its data there and
-  // back, and its clock between the samples.
+  // Returns JSON: the device, its share of the work, the shares that were tried, the seconds of the copies to and from
+  // the device, and its clock between the samples.
   std::string details() const;
 
  private:

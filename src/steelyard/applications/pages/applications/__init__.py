@@ -107,7 +107,7 @@ def data(evaluation: Evaluation) -> Page | None:
 
 
 def _make_cells(results: tuple[Result, ...], varying: list[str], evaluation: Evaluation) -> list[phase_bars.Cell]:
-    """The runs in words. No two runs have the same words."""
+    """Returns the runs in words. No two runs have the same words."""
     cells = [_make_cell(r, varying, evaluation) for r in results]
     further = values.apart(results, [f"{c.benchmark} {c.letter} {c.model} {c.workers}" for c in cells])
     return [replace(c, model=", ".join(filter(None, (c.model, more)))) for c, more in zip(cells, further, strict=True)]
@@ -234,7 +234,7 @@ def _fold_results(results: tuple[Result, ...], cells: list[phase_bars.Cell]) -> 
 
 
 def _links(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The benchmarks' own figures: speed of each worker and of all against the number of workers."""
+    """Returns the benchmarks' own figures: speed of each worker and of all against the number of workers."""
     links = []
     for name in dict.fromkeys(r.benchmark for r in results):
         if name in evaluation.benchmarks:

@@ -30,7 +30,7 @@ class Program:
 
     @property
     def named(self) -> str:
-        """The run in words, as 'HPL: the Linpack benchmark (nb 192, 2 ranks)'."""
+        """Returns the run in words, as 'HPL: the Linpack benchmark (nb 192, 2 ranks)'."""
         return f"{self.title} ({self.where})"
 
     @property

@@ -13,7 +13,7 @@ namespace steelyard {
 
 // A vector at any address, by memcpy: Clang 14 forgets that a reference to a type is unaligned.
 template <class V>
-V loose(const double* p) {
+V load_unaligned(const double* p) {
   V value;
   std::memcpy(&value, p, sizeof value);
   return value;
@@ -45,7 +45,7 @@ inline std::size_t cache_bytes(int level, std::size_t otherwise) {
 
 // Data that only one worker writes, on separate cache lines (two, because lines are fetched in pairs).
 template <class T>
-struct alignas(128) Own {
+struct alignas(128) PerThread {
   T value{};
 };
 

@@ -60,7 +60,7 @@ struct Convolution {
           image[y * pitch + x] = within ? value(x, y) : 0;
         }
     });
-    forget(team);
+    spoil_results(team);
   }
   // The largest square of so many pixels whose rows are whole lines.
   static std::size_t edge(std::size_t elements) {
@@ -70,14 +70,14 @@ struct Convolution {
     return whole;
   }
   // No whole number, which every right result is.
-  void forget(Team& team) {
+  void spoil_results(Team& team) {
     spoil(result, team, 0.5);
     if (on) there[0]->write();
   }
-  std::size_t pieces(std::size_t) const { return n; }
-  std::size_t grain() const { return there_rows; }
+  std::size_t count_pieces(std::size_t) const { return n; }
+  std::size_t share_granularity() const { return there_rows; }
 
-  // So many rows of the result at once; `from` is the pixel of the image at the upper left of the first filter.
+  // Computes `rows` rows of the result; `from` is the pixel of the image at the upper left of the first filter.
   template <std::size_t count, bool streaming_stores>
   void strip(double* __restrict to, const double* __restrict from) const {
     Pack weight[taps][taps];
@@ -88,7 +88,7 @@ struct Convolution {
       for (std::size_t j = 0; j < count + taps - 1; ++j)
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < taps; ++i) {
-          Pack pixels = loose<Pack>(from + j * pitch + x + i);
+          Pack pixels = load_unaligned<Pack>(from + j * pitch + x + i);
 #pragma GCC unroll 8
           for (std::size_t r = 0; r < count; ++r)
             if (r <= j && j - r < taps) sums[r] += weight[j - r][i] * pixels;
@@ -104,18 +104,18 @@ struct Convolution {
     }
   }
   template <bool streaming_stores>
-  void sweep(std::size_t first, std::size_t last) const {
+  void sweep_block(std::size_t first, std::size_t last) const {
     std::size_t y = first;
     const double* from = image.data() + rim - reach;
     for (; y + rows <= last; y += rows) strip<rows, streaming_stores>(result.data() + y * n, from + y * pitch);
     for (; y < last; ++y) strip<1, streaming_stores>(result.data() + y * n, from + y * pitch);
     if (streaming_stores) drain_stores();
   }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     auto [from, to] = w.part(last - first, rows);
-    streaming ? sweep<true>(first + from, first + to) : sweep<false>(first + from, first + to);
+    streaming ? sweep_block<true>(first + from, first + to) : sweep_block<false>(first + from, first + to);
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     lanes = processor ? 8 : 1, group = processor ? n / lanes : 64, width = (n / lanes + group - 1) / group * group;
@@ -128,11 +128,11 @@ struct Convolution {
       there[i]->write();
     }
   }
-  void device(std::size_t, std::size_t first, std::size_t last) {
+  void queue(std::size_t, std::size_t first, std::size_t last) {
     on->run("convolve", first / there_rows * width, last / there_rows * width, group, there[0]->handle(),
             there[1]->handle(), there[2]->handle());
   }
-  void exchange(std::size_t, std::size_t) {}
+  void exchange_results(std::size_t, std::size_t) {}
   void fetch(std::size_t share) { there[0]->read(0, share * n * sizeof(double)); }
   Work work() const {
     double pixels = static_cast<double>(n * n);

@@ -84,18 +84,18 @@ struct Fft : Signal {
         tiles(2 * elements, policy, team),
         work_of(Buffer<double>::one_each(transform.rows * fourier::line, policy, team, team.size())) {
     fill(team);
-    forget(team);
+    spoil_results(team);
   }
-  void forget(Team&) {
+  void spoil_results(Team&) {
     spoil(result, team, static_cast<double>(NAN)), spoil(tiles, team, static_cast<double>(NAN));
     if (on) spectrum->write(), between->write();
   }
   // Columns, then rows. There may be twice as many rows, so that a piece is two of them.
-  std::size_t pieces(std::size_t) const { return transform.columns; }
-  std::size_t grain() const { return fourier::lanes; }
+  std::size_t count_pieces(std::size_t) const { return transform.columns; }
+  std::size_t share_granularity() const { return fourier::lanes; }
   std::size_t rows_of(std::size_t pieces) const { return pieces * (transform.rows / transform.columns); }
 
-  void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) {
+  void run_on_threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) {
     double* work = work_of[w.index].data();
     if (phase == 1) first = rows_of(first), last = rows_of(last);
     auto [from, to] = w.part(last - first, fourier::lanes);
@@ -106,7 +106,7 @@ struct Fft : Signal {
         transform.transform_rows(tiles.data(), result.data(), work, i);
   }
 
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     std::string program = functions;
     for (const char* radix : {"2", "4", "8"}) {
@@ -128,7 +128,7 @@ struct Fft : Signal {
     }
     for (auto* one : {&signal, &spectrum, &between, &fine, &coarse}) (*one)->write();
   }
-  void device(std::size_t phase, std::size_t, std::size_t share) {
+  void queue(std::size_t phase, std::size_t, std::size_t share) {
     bool second = phase == 1;
     std::size_t length = second ? transform.columns : transform.rows, stride = elements / length, done = 1, turn = 0;
     std::size_t batch = second ? rows_of(share) : share;
@@ -147,7 +147,7 @@ struct Fft : Signal {
     }
   }
   // After the columns: of its rows the device lacks the threads' columns, and they of theirs the device's.
-  void exchange(std::size_t phase, std::size_t share) {
+  void exchange_results(std::size_t phase, std::size_t share) {
     if (phase == 1) return;
     if (on->shares_memory) return between->read();
     std::size_t columns = transform.columns, bytes = fourier::line * sizeof(double);
@@ -177,14 +177,14 @@ struct Fftw : Signal {
 
   Fftw(Params& p, Team& t) : Signal(p, t), team(t) {
     p.choice("mode", "threads", {"threads"});
-    starting_threads(team, [&] { make_plan(); });
+    with_started_threads(team, [&] { make_plan(); });
     fill(team);  // planning overwrites the signal
-    starting_threads(team, [&] { execute(plan); });
+    with_started_threads(team, [&] { execute(plan); });
     spoil(result, team, static_cast<double>(NAN));
   }
   ~Fftw() {
     if (plan) destroy(plan);
-    let_threads_fall_asleep(team);
+    let_threads_sleep(team);
   }
   void make_plan() {
     static SiteLibrary library("FFTW", "STEELYARD_FFTW",

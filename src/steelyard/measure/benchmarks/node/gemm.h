@@ -18,13 +18,13 @@ constexpr std::size_t tile_packs = 3, tile_columns = tile_packs * pack_doubles;
 // A panel of the right factor (as wide as a tile) stays in the first cache, a block of the left one in the second.
 constexpr std::size_t most_depth = (std::size_t{36} << 10) / (tile_columns * sizeof(double)), block_rows = 128;
 
-constexpr std::size_t over(std::size_t n, std::size_t part) { return (n + part - 1) / part; }
+constexpr std::size_t divide_up(std::size_t n, std::size_t part) { return (n + part - 1) / part; }
 
-// How a matrix is divided: `depth` terms of the sums at a time, in `steps` steps; `panels` of columns.
-struct Cut {
+// The division of a matrix: `steps` steps with `depth` terms of the sums each, and `panels` of columns.
+struct Tiling {
   std::size_t order, steps, depth, panels;
-  explicit Cut(std::size_t n)
-      : order(n), steps(over(n, most_depth)), depth(over(n, steps)), panels(over(n, tile_columns)) {}
+  explicit Tiling(std::size_t n)
+      : order(n), steps(divide_up(n, most_depth)), depth(divide_up(n, steps)), panels(divide_up(n, tile_columns)) {}
   std::size_t depth_of(std::size_t step) const { return std::min(depth, order - step * depth); }
   std::size_t packed() const { return steps * depth * panels * tile_columns; }  // words of the right factor
   std::size_t at(std::size_t step, std::size_t panel) const {
@@ -33,7 +33,7 @@ struct Cut {
 };
 
 // Packs panel after panel. The `tile_columns` words of a row of a panel lie together, with zeros at the end.
-inline void pack_right(const Cut& cut, const double* b, double* packed, std::size_t first, std::size_t last) {
+inline void pack_right(const Tiling& cut, const double* b, double* packed, std::size_t first, std::size_t last) {
   for (std::size_t step = 0; step < cut.steps; ++step)
     for (std::size_t panel = first; panel < last; ++panel) {
       double* to = packed + cut.at(step, panel);
@@ -103,16 +103,16 @@ inline void tile_at_border(const double* a, const double* b, std::size_t depth, 
 }
 
 // The rows [top, bottom) and panels [first, last) of the product of one worker.
-struct Part {
+struct TilePart {
   std::size_t top, bottom, first, last;
 };
 
 // Returns a worker's part of the rows [top, bottom). The division minimises the largest part.
-inline Part part_of(Worker w, const Cut& cut, std::size_t top, std::size_t bottom) {
-  std::size_t strips = over(bottom - top, tile_rows), across = 1, least = ~std::size_t{0};
+inline TilePart find_part(Worker w, const Tiling& cut, std::size_t top, std::size_t bottom) {
+  std::size_t strips = divide_up(bottom - top, tile_rows), across = 1, least = ~std::size_t{0};
   for (std::size_t tried = 1; tried <= w.size; ++tried) {
     if (w.size % tried != 0) continue;
-    std::size_t most = over(strips, w.size / tried) * over(cut.panels, tried);
+    std::size_t most = divide_up(strips, w.size / tried) * divide_up(cut.panels, tried);
     if (most < least) least = most, across = tried;
   }
   auto [first, last] = Worker{w.index % across, across}.part(cut.panels, 1);
@@ -121,7 +121,8 @@ inline Part part_of(Worker w, const Cut& cut, std::size_t top, std::size_t botto
 }
 
 // Computes this part of c = a b. `right` is already packed, and `left` has room for a packed block.
-inline void multiply(const Cut& cut, const Part& part, const double* a, const double* right, double* left, double* c) {
+inline void multiply(const Tiling& cut, const TilePart& part, const double* a, const double* right, double* left,
+                     double* c) {
   const std::size_t n = cut.order;
   for (std::size_t step = 0; step < cut.steps; ++step)
     for (std::size_t top = part.top; top < part.bottom; top += block_rows) {

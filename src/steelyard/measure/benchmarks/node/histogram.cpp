@@ -48,8 +48,8 @@ struct Histogram {
   MemoryPolicy policy;
   Team& team;
   Buffer<std::uint32_t> keys;
-  Counts counts{};                 // counts of the threads' share
-  std::vector<Own<Counts>> parts;  // counts of each worker
+  Counts counts{};                       // counts of the threads' share
+  std::vector<PerThread<Counts>> parts;  // counts of each worker
   std::size_t group = 0;
   std::uint32_t groups = 0;
   std::vector<std::uint32_t> found;  // counts of each group of the device, and at the end the total
@@ -57,7 +57,7 @@ struct Histogram {
   std::unique_ptr<accelerator::Buffer> input, output;
 
   Histogram(Params& p, Team& t)
-      : elements(most(p.count("elements", std::size_t{1} << 24))),
+      : elements(most_bins(p.count("elements", std::size_t{1} << 24))),
         policy(p),
         team(t),
         keys(elements, policy, t),
@@ -67,17 +67,17 @@ struct Histogram {
       for (std::size_t i = first; i < last; ++i) keys[i] = key(i);
     });
   }
-  static std::size_t most(std::size_t elements) {
+  static std::size_t most_bins(std::size_t elements) {
     if (elements >> 32) throw CaseError(join({"elements='", elements, "' must be below 2^32: counts have 32 bits"}));
     return elements;
   }
-  void forget(Team&) {
+  void spoil_results(Team&) {
     counts.fill(0);
     std::fill(found.begin(), found.end(), 0u);
     if (on) output->write();
   }
-  std::size_t pieces(std::size_t) const { return elements; }
-  std::size_t grain() const { return 4096; }
+  std::size_t count_pieces(std::size_t) const { return elements; }
+  std::size_t share_granularity() const { return 4096; }
 
   static void count(const std::uint32_t* from, const std::uint32_t* to, Counts& counted) {
     alignas(64) std::uint32_t own[copies][bins] = {};
@@ -96,7 +96,7 @@ struct Histogram {
       for (std::size_t c = 0; c < copies; ++c) counted[b] += own[c][b];
     }
   }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     auto [from, to] = w.part(last - first, 16);
     count(keys.data() + first + from, keys.data() + first + to, parts[w.index].value);
     if (w.size > 1) team.barrier().wait();
@@ -107,7 +107,7 @@ struct Histogram {
       counts[b] = all;
     }
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     group = processor ? 1 : 256, groups = device.units * (processor ? 4 : 8);
@@ -118,13 +118,13 @@ struct Histogram {
     output = std::make_unique<accelerator::Buffer>(device, found.data(), found.size() * sizeof(std::uint32_t));
     input->write(), output->write();
   }
-  void device(std::size_t, std::size_t, std::size_t last) {
+  void queue(std::size_t, std::size_t, std::size_t last) {
     std::uint64_t share = last;
     on->run("parts", 0, groups * group, group, output->handle(), input->handle(), share);
     on->run("merge", 0, bins, 64, output->handle(), groups);
   }
   // Both counts are on the host after an operation. If the device did all the work, its counts stay on the device.
-  void exchange(std::size_t, std::size_t share) {
+  void exchange_results(std::size_t, std::size_t share) {
     if (share < elements) fetch(share);
   }
   void fetch(std::size_t) { output->read(groups * bins * sizeof(std::uint32_t), found.size() * sizeof(std::uint32_t)); }

@@ -18,7 +18,7 @@ struct Matrices {
   Buffer<double> a, b, c;
 
   Matrices(Params& p, Team& team)
-      : order(checked(p.count("order", 1024))),
+      : order(check_size(p.count("order", 1024))),
         policy(p),
         a(order * order, policy, team),
         b(order * order, policy, team),
@@ -29,13 +29,13 @@ struct Matrices {
     });
     spoil(c, team, static_cast<double>(NAN));
   }
-  static std::size_t checked(std::size_t order) {
+  static std::size_t check_size(std::size_t order) {
     if (order >= 1 && order <= most) return order;
     throw CaseError(
         join({"parameter order='", order, "' must be from 1 to ", most, ": the check is exact only up to this order"}));
   }
   static double entry(std::uint64_t i) {
-    return static_cast<double>(static_cast<std::int64_t>(scattered(i)) >> 44) * unit;
+    return static_cast<double>(static_cast<std::int64_t>(scatter_index(i)) >> 44) * unit;
   }
   Work work() const {
     double n = static_cast<double>(order);
@@ -48,7 +48,7 @@ struct Matrices {
   Check check() const {
     const std::size_t n = order;
     std::vector<std::uint64_t> r(n), br(n);
-    for (std::size_t i = 0; i < n; ++i) r[i] = scattered(~i) | 1;
+    for (std::size_t i = 0; i < n; ++i) r[i] = scatter_index(~i) | 1;
     for (std::size_t i = 0; i < n; ++i) br[i] = times(b.data() + i * n, 1 / unit, r);
     std::size_t wrong = 0, strange = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -164,7 +164,7 @@ struct Matmul : Matrices {
     }
     #endif)";
   Team& team;
-  gemm::Cut cut;
+  gemm::Tiling cut;
   Buffer<double> right;
   std::vector<Buffer<double>> left;
   accelerator::Device* on = nullptr;
@@ -176,19 +176,19 @@ struct Matmul : Matrices {
         cut(order),
         right(cut.packed(), policy, team),
         left(Buffer<double>::one_each(gemm::block_rows * cut.depth, policy, team, team.size())) {}
-  void forget(Team&) {
+  void spoil_results(Team&) {
     spoil(c, team, static_cast<double>(NAN));
     if (on) there[0]->write();
   }
-  std::size_t pieces(std::size_t) const { return order; }  // rows
-  std::size_t grain() const { return side; }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  std::size_t count_pieces(std::size_t) const { return order; }  // rows
+  std::size_t share_granularity() const { return side; }
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     auto [from, to] = w.part(cut.panels, 1);
     gemm::pack_right(cut, b.data(), right.data(), from, to);
     team.barrier().wait();
-    gemm::multiply(cut, gemm::part_of(w, cut, first, last), a.data(), right.data(), left[w.index].data(), c.data());
+    gemm::multiply(cut, gemm::find_part(w, cut, first, last), a.data(), right.data(), left[w.index].data(), c.data());
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     device.build(program);
     Buffer<double>* all[] = {&c, &a, &b};
@@ -197,21 +197,21 @@ struct Matmul : Matrices {
       there[i]->write();
     }
   }
-  void device(std::size_t, std::size_t first, std::size_t last) {
+  void queue(std::size_t, std::size_t first, std::size_t last) {
     if (on->is_processor)
-      return on->run("multiply_strip", first / side, gemm::over(last, side), 1, there[0]->handle(), there[1]->handle(),
-                     there[2]->handle(), static_cast<std::uint32_t>(order));
-    std::size_t items = gemm::over(order, side) * group;  // for a row of tiles
-    on->run("multiply", first / side * items, gemm::over(last, side) * items, group, there[0]->handle(),
+      return on->run("multiply_strip", first / side, gemm::divide_up(last, side), 1, there[0]->handle(),
+                     there[1]->handle(), there[2]->handle(), static_cast<std::uint32_t>(order));
+    std::size_t items = gemm::divide_up(order, side) * group;  // for a row of tiles
+    on->run("multiply", first / side * items, gemm::divide_up(last, side) * items, group, there[0]->handle(),
             there[1]->handle(), there[2]->handle(), static_cast<std::uint32_t>(order));
   }
-  void exchange(std::size_t, std::size_t) {}
+  void exchange_results(std::size_t, std::size_t) {}
   void fetch(std::size_t share) { there[0]->read(0, share * order * sizeof(double)); }
 };
 
 // The same product by the library that the site has for it; of the team only the first calls it.
 struct Blas : Matrices {
-  // As Fortran calls it, since every BLAS has it so: all by reference, the lengths of the letters at the end.
+  // The Fortran interface, which every BLAS has: all arguments by reference, and the lengths of the letters at the end.
   using Dgemm = void(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
                      const int*, const double*, const int*, const double*, double*, const int*, std::size_t,
                      std::size_t);
@@ -220,7 +220,7 @@ struct Blas : Matrices {
 
   Blas(Params& p, Team& t) : Matrices(p, t), team(t) {
     p.choice("mode", "threads", {"threads"});
-    starting_threads(team, [&] {
+    with_started_threads(team, [&] {
       static SiteLibrary library("BLAS", "STEELYARD_BLAS", {"libopenblas.so.0", "libmkl_rt.so", "libblas.so.3"},
                                  "dgemm_");
       dgemm = library.find<Dgemm>("dgemm_");
@@ -234,7 +234,7 @@ struct Blas : Matrices {
     });
     spoil(c, team, static_cast<double>(NAN));
   }
-  ~Blas() { let_threads_fall_asleep(team); }
+  ~Blas() { let_threads_sleep(team); }
   // Fortran sees each matrix transposed: C' = B' A'.
   void multiply() {
     const int n = static_cast<int>(order);

@@ -28,7 +28,7 @@ struct MergeSort {
       barrier(CLK_LOCAL_MEM_FENCE);
       for (uint i = l; i < 2048; i += 256) to[base + i] = keys[i];
     }
-    // How many of the first `wanted` merged keys come from a: there the two sequences' merge path crosses its diagonal.
+    // Returns how many of the first `wanted` merged keys come from a (the merge path crosses the diagonal there).
     #define SPLIT(space)                                                                            \
       ulong low = wanted > b_size ? wanted - b_size : 0, high = wanted < a_size ? wanted : a_size; \
       while (low < high) {                                                                          \
@@ -92,16 +92,16 @@ struct MergeSort {
       for (std::size_t i = first; i < last; ++i) source[i] = i < elements ? key(i) : merging::no_key;
     });
     for (std::size_t i = 0; i < elements; ++i) add(source[i], sum, both);
-    forget(team);
+    spoil_results(team);
   }
-  void forget(Team& everyone) {
+  void spoil_results(Team& everyone) {
     spoil(result, everyone, Key{0}), spoil(aside, everyone, Key{0});
     if (on) there[1]->write(), there[2]->write();
   }
-  std::size_t pieces(std::size_t phase) const { return phase == 0 ? elements : 1; }
-  std::size_t grain() const { return tile; }
+  std::size_t count_pieces(std::size_t phase) const { return phase == 0 ? elements : 1; }
+  std::size_t share_granularity() const { return tile; }
 
-  void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) {
+  void run_on_threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) {
     if (phase == 1) {
       auto [from, to] = w.part(elements);
       if (border > 0 && from < to)
@@ -123,7 +123,7 @@ struct MergeSort {
       merge_runs(w, from, to, size, run);
     }
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     device.build(program);
     Buffer<Key>* all[] = {&source, &result, &aside};
@@ -132,7 +132,7 @@ struct MergeSort {
       there[i]->write();
     }
   }
-  void device(std::size_t phase, std::size_t, std::size_t last) {
+  void queue(std::size_t phase, std::size_t, std::size_t last) {
     if (phase == 1) return;
     std::uint64_t size = (last + tile - 1) / tile * tile, run = tile;
     int to = last == elements ? 1 : 2, from = 3 - to;
@@ -143,7 +143,7 @@ struct MergeSort {
       on->run("merge_runs", 0, size / 8, 256, there[from]->handle(), there[to]->handle(), run, size);
     }
   }
-  void exchange(std::size_t phase, std::size_t share) {
+  void exchange_results(std::size_t phase, std::size_t share) {
     if (phase == 0 && share < elements) there[2]->read(0, share * sizeof(Key));
   }
   void fetch(std::size_t) { there[1]->read(); }
@@ -175,7 +175,7 @@ struct MergeSort {
                           to + begin);
     }
   }
-  // So many that a core's own cache holds them and both tables, but every thread has some.
+  // Returns the keys of a block: the cache of a core holds them and both tables, and every thread has some blocks.
   static std::size_t block_of(std::size_t elements, std::size_t threads) {
     std::size_t block = 1 << 15;
     while (block > 1024 && block * 4 * threads > elements) block /= 2;

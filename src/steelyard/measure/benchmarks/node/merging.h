@@ -23,27 +23,27 @@ typedef Key Keys __attribute__((vector_size(pack_bytes), aligned(8), may_alias))
 
 inline Keys load(const Key* p) { return *reinterpret_cast<const Keys*>(p); }
 inline void store(Key* p, Keys v) { *reinterpret_cast<Keys*>(p) = v; }
-inline Keys lower(Keys a, Keys b) { return a < b ? a : b; }
-inline Keys upper(Keys a, Keys b) { return a < b ? b : a; }
+inline Keys lower_keys(Keys a, Keys b) { return a < b ? a : b; }
+inline Keys upper_keys(Keys a, Keys b) { return a < b ? b : a; }
 
 using Lanes = std::make_index_sequence<width>;
 template <std::size_t... I>
-inline Keys reversed(Keys v, std::index_sequence<I...>) {
+inline Keys reverse_lanes(Keys v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, (width - 1 - I)...);
 }
 // Sorts a bitonic vector: compares lanes that are `apart` from each other, then lanes half as far apart.
 template <std::size_t apart, std::size_t... I>
-inline Keys ordered(Keys v, std::index_sequence<I...> lanes) {
-  Keys other = __builtin_shufflevector(v, v, (I ^ apart)...), low = lower(v, other), high = upper(v, other);
+inline Keys order_bitonic(Keys v, std::index_sequence<I...> lanes) {
+  Keys other = __builtin_shufflevector(v, v, (I ^ apart)...), low = lower_keys(v, other), high = upper_keys(v, other);
   v = __builtin_shufflevector(low, high, (I & apart ? I + width : I)...);
   if constexpr (apart > 1)
-    return ordered<apart / 2>(v, lanes);
+    return order_bitonic<apart / 2>(v, lanes);
   else
     return v;
 }
 
 // Two sorted runs during their merge. `carry` holds the greatest keys that were taken.
-struct Merge {
+struct MergePair {
   const Key *a, *a_end, *b, *b_end;
   Key* out;
   Keys carry = {};
@@ -52,10 +52,10 @@ struct Merge {
   // Takes a vector from the run with the smaller next key. If both keys are equal, either run is right.
   [[gnu::always_inline]] void step() {
     bool left = *a <= *b;
-    Keys next = reversed(load(left ? a : b), Lanes{}), low = lower(carry, next);
-    carry = ordered<width / 2>(upper(carry, next), Lanes{});
+    Keys next = reverse_lanes(load(left ? a : b), Lanes{}), low = lower_keys(carry, next);
+    carry = order_bitonic<width / 2>(upper_keys(carry, next), Lanes{});
     a += left ? width : 0, b += left ? 0 : width;
-    store(out, ordered<width / 2>(low, Lanes{}));
+    store(out, order_bitonic<width / 2>(low, Lanes{}));
     out += width;
   }
   // Merges the carry and the rest of both runs, one of which has less than a vector.
@@ -69,17 +69,17 @@ struct Merge {
 };
 
 // Merges two pairs of runs side by side until a run may end, then one pair after the other.
-inline void merge(Merge x, Merge y) {
+inline void merge(MergePair x, MergePair y) {
   bool carried[2] = {};
-  Merge* both[] = {&x, &y};
+  MergePair* both[] = {&x, &y};
   for (int i = 0; i < 2; ++i)
-    if (Merge& m = *both[i]; m.a_end - m.a >= static_cast<std::ptrdiff_t>(width))
+    if (MergePair& m = *both[i]; m.a_end - m.a >= static_cast<std::ptrdiff_t>(width))
       m.carry = load(m.a), m.a += width, carried[i] = true;
   if (carried[0] && carried[1])
     while (std::size_t steps = std::min(x.steps(), y.steps()))
       for (std::size_t i = 0; i < steps; ++i) x.step(), y.step();
   for (int i = 0; i < 2; ++i) {
-    Merge& m = *both[i];
+    MergePair& m = *both[i];
     if (!carried[i]) {
       std::merge(m.a, m.a_end, m.b, m.b_end, m.out);
       continue;
@@ -108,8 +108,8 @@ inline void merge_part(const Key* a, std::size_t a_size, const Key* b, std::size
                        std::size_t last, Key* out) {
   std::size_t middle = (first + last) / 2, i[3], k = 0;
   for (std::size_t place : {first, middle, last}) i[k++] = split(a, a_size, b, b_size, place);
-  merge(Merge{a + i[0], a + i[1], b + first - i[0], b + middle - i[1], out},
-        Merge{a + i[1], a + i[2], b + middle - i[1], b + last - i[2], out + middle - first});
+  merge(MergePair{a + i[0], a + i[1], b + first - i[0], b + middle - i[1], out},
+        MergePair{a + i[1], a + i[2], b + middle - i[1], b + last - i[2], out + middle - first});
 }
 
 // Batcher's network of odd-even merging for this number of registers: the pairs to compare.
@@ -130,8 +130,8 @@ inline void sort_columns(const Key* from, Key* runs) {
   for (std::size_t r = 0; r < rows; ++r) v[r] = load(from + r * width);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto order = [](Keys& a, Keys& b) {
-      Keys low = lower(a, b);
-      b = upper(a, b), a = low;
+      Keys low = lower_keys(a, b);
+      b = upper_keys(a, b), a = low;
     };
     (order(v[network[I].first], v[network[I].second]), ...);
   }(std::make_index_sequence<network.size()>{});
@@ -167,8 +167,8 @@ inline void sort(const Key* from, std::size_t size, Key* to, Key* scratch) {
       const Key* a = here + i * (run + width);
       Key* out = there + i / 2 * (2 * run + width);
       std::size_t next = run + width;
-      Merge x{a + width, a, a + next, a, out, load(a)};
-      Merge y{a + 2 * next + width, a, a + 3 * next, a, out + 2 * run + width, load(a + 2 * next)};
+      MergePair x{a + width, a, a + next, a, out, load(a)};
+      MergePair y{a + 2 * next + width, a, a + 3 * next, a, out + 2 * run + width, load(a + 2 * next)};
       for (std::size_t k = 1; k < 2 * run / width; ++k) x.step(), y.step();
       store(x.out, x.carry), store(y.out, y.carry);
       x.out[width] = y.out[width] = no_key;

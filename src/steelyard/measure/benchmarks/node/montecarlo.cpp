@@ -102,22 +102,22 @@ struct MonteCarlo {
       double four = static_cast<double>((z & 0xffff) + (z >> 16 & 0xffff) + (z >> 32 & 0xffff) + (z >> 48));
       starts[i] = (four * 0x1p-16 - 2) * std::sqrt(3.0);
     }
-    forget(team);
+    spoil_results(team);
   }
-  void forget(Team& team) {
+  void spoil_results(Team& team) {
     spoil(sums, team, -1.0), spoil(squares, team, -1.0);
     if (on) there[2]->write(), there[3]->write();
   }
-  std::size_t pieces(std::size_t) const { return chains; }
-  std::size_t grain() const { return together; }
+  std::size_t count_pieces(std::size_t) const { return chains; }
+  std::size_t share_granularity() const { return together; }
   // Two registers' chains at a time: each waits for itself, and more of them no longer fit into the registers.
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     auto [from, to] = w.part(last - first, pack_doubles);
     std::size_t i = first + from, end = first + to;
-    for (; i + 2 * pack_doubles <= end; i += 2 * pack_doubles) walk<2>(i);
-    for (; i < end; i += pack_doubles) walk<1>(i);
+    for (; i + 2 * pack_doubles <= end; i += 2 * pack_doubles) walk_path<2>(i);
+    for (; i < end; i += pack_doubles) walk_path<1>(i);
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     void* all[] = {starts.data(), counters.data(), sums.data(), squares.data()};
     for (int i = 0; i < 4; ++i) {
@@ -126,18 +126,18 @@ struct MonteCarlo {
     }
     // A GPU wants one chain for each work item; to a processor the vectors of a chain must be told. Which it is, is
     // tried.
-    double one = tried(1), eight = on->has_packs ? tried(8) : INFINITY;
+    double one = try_paths(1), eight = on->has_packs ? try_paths(8) : INFINITY;
     lanes = one < eight ? 1 : 8;
   }
-  void device(std::size_t, std::size_t first, std::size_t last) { walk_there(first, last, steps); }
-  void exchange(std::size_t, std::size_t) {}
+  void queue(std::size_t, std::size_t first, std::size_t last) { walk_there(first, last, steps); }
+  void exchange_results(std::size_t, std::size_t) {}
   void fetch(std::size_t share) {
     for (int i : {2, 3}) there[i]->read(0, share * sizeof(double));
   }
   Work work() const { return {{"items", static_cast<double>(chains) * static_cast<double>(steps)}}; }
   void corrupt() { sums[chains / 3] += static_cast<double>(steps); }
 
-  // As many chains as take a moment are walked again one by one; what all say together must fit the Gaussian.
+  // Repeats some chains one by one, and compares the results of all chains with the Gaussian.
   Check check() {
     std::size_t every = std::max<std::size_t>(1, chains * steps >> 22), compared = 0, differ = 0;
     for (std::size_t i = 0; i < chains; i += every, ++compared) {
@@ -177,8 +177,8 @@ struct MonteCarlo {
     on->run(join({"walk", lanes}), first / lanes, end / lanes, lanes == 1 ? 32 : 8, there[0]->handle(),
             there[1]->handle(), there[2]->handle(), there[3]->handle(), std::uint64_t{length});
   }
-  // Seconds of some steps of all chains, so many of them by each work item.
-  double tried(std::size_t width) {
+  // Returns the seconds of some steps of all chains, with `width` chains for each work item.
+  double try_paths(std::size_t width) {
     lanes = width;
     std::string wide = width == 1 ? "" : std::to_string(width);
     on->build(program, join({"-DNAME=walk", width, " -DReal=double", wide, " -DWord=ulong", wide,
@@ -193,7 +193,7 @@ struct MonteCarlo {
     return least;
   }
   template <int N>
-  void walk(std::size_t first) {
+  void walk_path(std::size_t first) {
     Pack x[N], square[N], sum[N] = {}, of_squares[N] = {};
     Words c[N];
     for (std::size_t k = 0, i = first; k < N; ++k, i += pack_doubles) {

@@ -26,7 +26,7 @@ inline Pack guess(Pack x) {
 }
 #endif
 
-// m / √x³: the guess cubed, times (1 - e)^(-3/2) as its binomial series.
+// Returns m / √x³: the guess cubed, times (1 - e)^(-3/2) as its binomial series.
 inline Pack pull(Pack mass, Pack x) {
   constexpr double series[] = {0, 3.0 / 2, 15.0 / 8, 35.0 / 16, 315.0 / 128, 693.0 / 256, 3003.0 / 1024};
   Pack y = guess(x), square = y * y, cube = mass * y * square;
@@ -75,24 +75,24 @@ struct NBody {
       for (int c : {X, Y, Z}) of[c][i] = random(3 * i + static_cast<std::size_t>(c));
       of[M][i] = i < bodies ? (0.5 + random(3 * padded + i)) / static_cast<double>(bodies) : 0;
     }
-    forget(team);
+    spoil_results(team);
   }
-  void forget(Team& team) {
+  void spoil_results(Team& team) {
     for (int c : {AX, AY, AZ}) {
       spoil(of[c], team, 0.0);
       if (on) there[c]->write();
     }
   }
-  std::size_t pieces(std::size_t) const { return bodies; }
-  std::size_t grain() const { return group; }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  std::size_t count_pieces(std::size_t) const { return bodies; }
+  std::size_t share_granularity() const { return group; }
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     constexpr std::size_t wide = 4 * pack_doubles;
     auto [from, to] = w.part(last - first, pack_doubles);
     std::size_t i = first + from, end = first + to;
     for (; i + wide <= end; i += wide) accelerate<4>(i);
     for (; i < end; i += pack_doubles) accelerate<1>(i);
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     device.build(program);
     for (int i = 0; i < columns; ++i) {
@@ -100,12 +100,12 @@ struct NBody {
       there[i]->write();
     }
   }
-  void device(std::size_t, std::size_t first, std::size_t last) {
+  void queue(std::size_t, std::size_t first, std::size_t last) {
     auto handle = [&](int i) { return there[i]->handle(); };
     on->run("pull", first, (last + group - 1) / group * group, group, handle(X), handle(Y), handle(Z), handle(M),
             handle(AX), handle(AY), handle(AZ), std::uint64_t{padded / group}, softening);
   }
-  void exchange(std::size_t, std::size_t) {}
+  void exchange_results(std::size_t, std::size_t) {}
   void fetch(std::size_t share) {
     for (int c : {AX, AY, AZ}) there[c]->read(0, share * sizeof(double));
   }

@@ -46,9 +46,9 @@ struct Reduction {
   std::size_t elements;
   MemoryPolicy policy;
   Buffer<double> x;
-  double sum = 0;                    // sum of the threads' share
-  std::vector<Own<double>> parts;    // sum of each worker
-  std::atomic<std::size_t> done{0};  // finished workers: the last one adds up
+  double sum = 0;                        // sum of the threads' share
+  std::vector<PerThread<double>> parts;  // sum of each worker
+  std::atomic<std::size_t> done{0};      // finished workers: the last one adds up
   std::size_t group = 0;
   std::uint32_t groups = 0;
   std::vector<double> found;  // sum of each group of the device, and at the end the total
@@ -65,13 +65,13 @@ struct Reduction {
       for (std::size_t i = first; i < last; ++i) x[i] = i < elements ? value(i) : 0;  // whole packs for a device
     });
   }
-  void forget(Team&) {
+  void spoil_results(Team&) {
     sum = 0;
     std::fill(found.begin(), found.end(), 0.0);
     if (on) output->write();
   }
-  std::size_t pieces(std::size_t) const { return elements; }
-  std::size_t grain() const { return 4096; }
+  std::size_t count_pieces(std::size_t) const { return elements; }
+  std::size_t share_granularity() const { return 4096; }
 
   // Computes eight sums: an addition takes about four cycles, and two can begin in each cycle.
   // From eight places at once: one core asks for no more than a few lines of each stream ahead, so that a single one
@@ -89,7 +89,7 @@ struct Reduction {
     for (from += streams * part; from < to; ++from) all += *from;
     return all;
   }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     auto [from, to] = w.part(last - first);
     parts[w.index].value = total(x.data() + first + from, x.data() + first + to);
     if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < w.size) return;
@@ -98,7 +98,7 @@ struct Reduction {
     sum = all;
     done.store(0, std::memory_order_release);
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     group = processor ? 1 : 256, groups = device.units * (processor ? 4 : 16);
@@ -108,13 +108,13 @@ struct Reduction {
     output = std::make_unique<accelerator::Buffer>(device, found.data(), found.size() * sizeof(double));
     input->write(), output->write();
   }
-  void device(std::size_t, std::size_t, std::size_t last) {
+  void queue(std::size_t, std::size_t, std::size_t last) {
     std::uint64_t pack = group == 1 ? 8 : 2, packs = (last + pack - 1) / pack;
     on->run("parts", 0, groups * group, group, output->handle(), input->handle(), packs);
     on->run("sum_of_parts", 0, group, group, output->handle(), groups);
   }
   // Both sums are on the host after an operation. If the device did all the work, its sum stays on the device.
-  void exchange(std::size_t, std::size_t share) {
+  void exchange_results(std::size_t, std::size_t share) {
     if (share < elements) fetch(share);
   }
   void fetch(std::size_t) { output->read(groups * sizeof(double), found.size() * sizeof(double)); }

@@ -52,7 +52,7 @@ class SiteLibrary {
 // Does `job`, in which a library may start threads. They and all that were started so before may then use the team's
 // processors but the first, on which the calling thread itself computes.
 template <class Job>
-void starting_threads(const Team& team, Job job) {
+void with_started_threads(const Team& team, Job job) {
   static std::set<pid_t> started;
   std::set<pid_t> before = threads_of_process();
   {
@@ -76,7 +76,7 @@ void starting_threads(const Team& team, Job job) {
 }
 
 // OpenBLAS's threads look for further work during 2^26 cycles: the next case must not be measured beside them.
-inline void let_threads_fall_asleep(const Team& team) {
+inline void let_threads_sleep(const Team& team) {
   if (team.size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 

@@ -23,7 +23,7 @@ class PowerLaw {
   std::size_t length(std::size_t row) const {
     constexpr double exponent = 1.8104;  // of the density: the mean length is 16
     static const double rest = std::pow(longest + 1.0, 1 - exponent);
-    double u = static_cast<double>(scattered(row) >> 11) * 0x1p-53;
+    double u = static_cast<double>(scatter_index(row) >> 11) * 0x1p-53;
     return std::min(static_cast<std::size_t>(std::pow(1 - u * (1 - rest), 1 / (1 - exponent))),
                     std::min(longest, width_));
   }
@@ -32,7 +32,7 @@ class PowerLaw {
   void each(std::size_t row, std::size_t length, Use use) const {
     std::size_t start = std::min(row - std::min(row, width_ / 2), rows_ - width_), stride = width_ / length;
     for (std::size_t k = 0; k < length; ++k) {
-      std::uint64_t random = scattered(~(row * longest + k));
+      std::uint64_t random = scatter_index(~(row * longest + k));
       use(k, start + k * stride + (random & 0xFFFFFFFF) % stride, static_cast<double>((random >> 61) + 1));
     }
   }
@@ -45,13 +45,14 @@ class PowerLaw {
 // strip of its own, eight entries side by side; of short ones eight rows are a strip, an entry of each side by side, so
 // that rows of one or two entries cost no more than others (sliced ELLPACK: M. Kreutzer et al., SIAM J. Sci. Comput.
 // 36, 2014). Strips are filled up with zeros to whole steps, which adds 3 % to the entries.
-class Strips {
+class SparseStrips {
  public:
   static constexpr std::size_t rows_together = 1024, lanes = 8;
   static constexpr std::size_t alone = 16;  // entries of a row that is a strip of its own; best of 16 to 128
 
   // `starts`: rows + 1 numbers; their differences are the lengths of the rows.
-  Strips(const PowerLaw& matrix, const std::uint32_t* starts, std::size_t rows, const MemoryPolicy& policy, Team& team)
+  SparseStrips(const PowerLaw& matrix, const std::uint32_t* starts, std::size_t rows, const MemoryPolicy& policy,
+               Team& team)
       : starts_(starts),
         rows_(rows),
         order_(rows, policy, team),

@@ -5,7 +5,7 @@
 using namespace steelyard;
 
 struct Spmv {
-  static constexpr std::size_t phases = 1, rows_together = Strips::rows_together, group = 128, streamed = 1024;
+  static constexpr std::size_t phases = 1, rows_together = SparseStrips::rows_together, group = 128, streamed = 1024;
   // A work group multiplies the entries of a block of short rows into local memory. Then an equal share of its work
   // items sums each row. A long row is a block of its own (J. Greathouse and M. Daga, SC 2014).
   static constexpr const char* program = R"(
@@ -61,7 +61,7 @@ struct Spmv {
   Team& team;
   Buffer<std::uint32_t> starts;
   std::size_t entries;
-  Strips strips;
+  SparseStrips strips;
   Buffer<double> x, y;
   std::unique_ptr<Buffer<std::uint32_t>> columns;  // these two only where a device wants compressed rows (CSR)
   std::unique_ptr<Buffer<double>> values;
@@ -81,9 +81,9 @@ struct Spmv {
         y(elements, policy, team) {
     team.each([&](Worker w) {
       auto [from, to] = w.part(elements);
-      for (std::size_t i = from; i < to; ++i) x[i] = shift + second(i);
+      for (std::size_t i = from; i < to; ++i) x[i] = shift + second_factor(i);
     });
-    forget(team);
+    spoil_results(team);
   }
   // Where each row begins; the number of all entries.
   std::size_t lay_out() {
@@ -99,21 +99,21 @@ struct Spmv {
     for (std::size_t row = 0; row < elements; ++row) starts[row + 1] += starts[row];
     return starts[elements];
   }
-  void forget(Team& t) {
+  void spoil_results(Team& t) {
     spoil(y, t, -1.0);
     if (on) there[0]->write();
   }
-  std::size_t pieces(std::size_t) const { return elements; }
-  std::size_t grain() const { return rows_together; }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  std::size_t count_pieces(std::size_t) const { return elements; }
+  std::size_t share_granularity() const { return rows_together; }
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     auto [from, to] = strips.part(w, window(first), window(last));
     strips.multiply(y.data(), x.data(), from, to);
   }
   static std::size_t window(std::size_t row) { return (row + rows_together - 1) / rows_together; }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     device.build(program);
-    compress();
+    compress_for_device();
     cut_blocks();
     auto give = [&](auto* data, std::size_t count) {
       there.push_back(std::make_unique<accelerator::Buffer>(device, data, count * sizeof *data));
@@ -122,7 +122,7 @@ struct Spmv {
     give(y.data(), elements), give(values->data(), entries), give(columns->data(), entries);
     give(starts.data(), elements + 1), give(x.data(), elements), give(blocks.data(), blocks.size());
   }
-  void compress() {
+  void compress_for_device() {
     columns = std::make_unique<Buffer<std::uint32_t>>(entries, policy, team);
     values = std::make_unique<Buffer<double>>(entries, policy, team);
     team.each([&](Worker w) {
@@ -146,7 +146,7 @@ struct Spmv {
     }
     if (elements % rows_together != 0) block_of.push_back(static_cast<std::uint32_t>(blocks.size() - 1));
   }
-  void device(std::size_t, std::size_t first, std::size_t last) {
+  void queue(std::size_t, std::size_t first, std::size_t last) {
     if (on->is_processor)
       return on->run("multiply_rows", window(first), window(last), 1, there[0]->handle(), there[1]->handle(),
                      there[2]->handle(), there[3]->handle(), there[4]->handle(), static_cast<std::uint32_t>(elements));
@@ -154,7 +154,7 @@ struct Spmv {
     on->run("multiply", from * group, to * group, group, there[0]->handle(), there[1]->handle(), there[2]->handle(),
             there[3]->handle(), there[4]->handle(), there[5]->handle());
   }
-  void exchange(std::size_t, std::size_t) {}
+  void exchange_results(std::size_t, std::size_t) {}
   void fetch(std::size_t share) { there[0]->read(0, share * sizeof(double)); }
   Work work() const {
     double n = static_cast<double>(elements), all = static_cast<double>(entries);
@@ -165,13 +165,13 @@ struct Spmv {
   // The vector is 2^26 times the ones, and a second one that is different everywhere (below 2^10): of each result the
   // upper part is the row's sum, the lower part (below 2^25) tells whether each entry met its own column. All is exact.
   static constexpr double shift = 0x1p26;
-  static double second(std::size_t column) { return static_cast<double>(scattered(column) >> 54); }
+  static double second_factor(std::size_t column) { return static_cast<double>(scatter_index(column) >> 54); }
   Check check() {
     std::size_t sums = 0, seconds = 0, found = 0;
     for (std::size_t row = 0; row < elements; ++row) {
       double ones = 0, other = 0;
       matrix.each(row, matrix.length(row), [&](std::size_t, std::size_t column, double value) {
-        ones += value, other += value * second(column), ++found;
+        ones += value, other += value * second_factor(column), ++found;
       });
       double upper = std::floor(y[row] / shift);
       sums += upper != ones, seconds += y[row] - upper * shift != other;

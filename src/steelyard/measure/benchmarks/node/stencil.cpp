@@ -52,7 +52,7 @@ struct Stencil {
   std::size_t block;  // rows that half of the second cache holds of `together` planes and their two neighbours
   Team& team;
   std::array<Buffer<double>, 2> grids;
-  std::vector<Own<std::size_t>> steps;                            // of each worker since the start
+  std::vector<PerThread<std::size_t>> steps;                      // of each worker since the start
   std::size_t device_steps = 0, lanes = 1, group = 0, width = 0;  // width: work items of a row
   accelerator::Device* on = nullptr;
   std::unique_ptr<accelerator::Buffer> there[2];
@@ -66,7 +66,7 @@ struct Stencil {
         team(t),
         grids{Buffer<double>(n * plane, policy, t), Buffer<double>(n * plane, policy, t)},
         steps(t.size()) {
-    forget(t);
+    spoil_results(t);
   }
   // The largest cube of so many points whose rows are whole lines.
   static std::size_t edge(std::size_t elements) {
@@ -91,7 +91,7 @@ struct Stencil {
     }
   };
   // Both grids have the border, the first also the field; what the second holds within is wrong.
-  void forget(Team& t) {
+  void spoil_results(Team& t) {
     const Field field(n, 0);
     t.each([&](Worker w) {
       auto [first, last] = w.part(n, 1);
@@ -107,8 +107,8 @@ struct Stencil {
     device_steps = 0;
     if (on) there[0]->write(), there[1]->write();
   }
-  std::size_t pieces(std::size_t) const { return n - 2; }
-  std::size_t grain() const { return depth; }
+  std::size_t count_pieces(std::size_t) const { return n - 2; }
+  std::size_t share_granularity() const { return depth; }
 
   // One row in each of some planes, one above the other: what lies between two of them is loaded once for both.
   // `soon` is the row that comes next. Whole packs also where they bypass the caches: a line that is met twice has
@@ -119,10 +119,10 @@ struct Stencil {
     const std::size_t width = n, layer = plane;  // copies: the compiler cannot know that no store changes the members
     const std::ptrdiff_t ahead = soon - u;
     auto next = [=](const double* at) {
-      auto sides = loose<Pack>(at - 1) + loose<Pack>(at + 1);
-      auto rest =
-          (loose<Pack>(at - width) + loose<Pack>(at + width)) + (loose<Pack>(at - layer) + loose<Pack>(at + layer));
-      return c0 * loose<Pack>(at) + c1 * (sides + rest);
+      auto sides = load_unaligned<Pack>(at - 1) + load_unaligned<Pack>(at + 1);
+      auto rest = (load_unaligned<Pack>(at - width) + load_unaligned<Pack>(at + width)) +
+                  (load_unaligned<Pack>(at - layer) + load_unaligned<Pack>(at + layer));
+      return c0 * load_unaligned<Pack>(at) + c1 * (sides + rest);
     };
     for (std::size_t x = 0; x < width; x += line)
       for (std::size_t z = 0; z < planes; ++z) {
@@ -162,7 +162,7 @@ struct Stencil {
   }
   // The planes of a block of rows stay in the second cache while the sweep goes on to the next ones.
   template <bool streaming_stores>
-  void sweep(double* to, const double* u, std::size_t z0, std::size_t z1, std::size_t y0, std::size_t y1) const {
+  void sweep_block(double* to, const double* u, std::size_t z0, std::size_t z1, std::size_t y0, std::size_t y1) const {
     std::size_t blocks = (y1 - y0 + block - 1) / block;
     for (std::size_t b = 0; b < blocks; ++b) {
       auto [from, end] = Worker{b, blocks}.part(y1 - y0, 1);
@@ -172,7 +172,7 @@ struct Stencil {
     if (streaming_stores) drain_stores();
   }
   // Returns how to cut the planes into slabs, and these into strips, so that each worker reads the least.
-  static std::size_t slabs(std::size_t workers, std::size_t planes, std::size_t lines) {
+  static std::size_t count_slabs(std::size_t workers, std::size_t planes, std::size_t lines) {
     std::size_t best = workers, least = ~std::size_t{0};
     for (std::size_t s = workers; s > 0; --s) {
       std::size_t strips = workers / s, reads = ((planes + s - 1) / s + 2) * ((lines + strips - 1) / strips + 2);
@@ -180,15 +180,15 @@ struct Stencil {
     }
     return best;
   }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
-    std::size_t turn = steps[w.index].value++ % 2, s = slabs(w.size, last - first, n - 2), strips = w.size / s;
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+    std::size_t turn = steps[w.index].value++ % 2, s = count_slabs(w.size, last - first, n - 2), strips = w.size / s;
     auto [z0, z1] = Worker{w.index / strips, s}.part(last - first, 1);
     auto [y0, y1] = Worker{w.index % strips, strips}.part(n - 2, 1);
-    auto sweeper = streaming ? &Stencil::sweep<true> : &Stencil::sweep<false>;
+    auto sweeper = streaming ? &Stencil::sweep_block<true> : &Stencil::sweep_block<false>;
     (this->*sweeper)(grids[1 - turn].data(), grids[turn].data(), first + z0 + 1, first + z1 + 1, y0 + 1, y1 + 1);
     if (first > 0 && w.size > 1) team.barrier().wait();  // what is exchanged is not the first worker's alone
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     lanes = processor ? 8 : 1, group = processor ? n / lanes : 64, width = (n / lanes + group - 1) / group * group;
@@ -204,12 +204,12 @@ struct Stencil {
     }
   }
   std::size_t blocks() const { return (n - 2 + rows - 1) / rows; }
-  void device(std::size_t, std::size_t, std::size_t last) {
+  void queue(std::size_t, std::size_t, std::size_t last) {
     std::size_t turn = device_steps++ % 2, layers = (last + depth - 1) / depth;
     on->run("sweep", 0, layers * blocks() * width, group, there[1 - turn]->handle(), there[turn]->handle());
   }
   // The planes at the border, from each side to the other.
-  void exchange(std::size_t, std::size_t share) {
+  void exchange_results(std::size_t, std::size_t share) {
     if (share == n - 2) return;
     std::size_t bytes = plane * sizeof(double);
     auto& now = *there[device_steps % 2];
@@ -218,24 +218,25 @@ struct Stencil {
   void fetch(std::size_t share) {
     there[device_steps % 2]->read(plane * sizeof(double), (share + 1) * plane * sizeof(double));
   }
-  std::size_t made() const { return std::max(steps[0].value, device_steps); }
+  std::size_t count_made() const { return std::max(steps[0].value, device_steps); }
   Work work() const {
     double points = std::pow(static_cast<double>(n - 2), 3);
     return {{"flops", 8 * points}, {"bytes", 16 * points}, {"bytes_moved", (streaming ? 16 : 24) * points}};
   }
-  void corrupt() { grids[made() % 2][n * plane / 3] += 1; }
+  void corrupt() { grids[count_made() % 2][n * plane / 3] += 1; }
   Check check() {
-    if (made() == 0) return {false, "no step was made"};
-    const Field field(n, made());
-    const Buffer<double>& now = grids[made() % 2];
+    if (count_made() == 0) return {false, "no step was made"};
+    const Field field(n, count_made());
+    const Buffer<double>& now = grids[count_made() % 2];
     double worst = 0;
     for (std::size_t z = 0; z < n; ++z)
       for (std::size_t y = 0; y < n; ++y)
         for (std::size_t x = 0; x < n; ++x)
           worst = std::max(worst, std::abs(now[z * plane + y * n + x] - field.of(x, y, z)));
     // Values are below 16, so that a step rounds by no more than two halves of 2^-49.
-    double allowed = (16 + static_cast<double>(made())) * 0x1p-49;
-    return {worst <= allowed, join({"after ", made(), " steps the largest error is ", worst, ", allowed ", allowed})};
+    double allowed = (16 + static_cast<double>(count_made())) * 0x1p-49;
+    return {worst <= allowed,
+            join({"after ", count_made(), " steps the largest error is ", worst, ", allowed ", allowed})};
   }
 };
 

@@ -16,11 +16,11 @@ struct Signal {
   Buffer<double> x, result;
 
   Signal(Params& p, Team& team)
-      : elements(checked(p.count("elements", std::size_t{1} << 22))),
+      : elements(check_size(p.count("elements", std::size_t{1} << 22))),
         policy(p),
         x(2 * elements, policy, team),
         result(2 * elements, policy, team) {}
-  static std::size_t checked(std::size_t n) {
+  static std::size_t check_size(std::size_t n) {
     if (n >= 64 && n <= std::size_t{1} << 30 && (n & (n - 1)) == 0) return n;
     throw CaseError(join({"parameter elements='", n, "' must be a power of two from 64 to 2^30"}));
   }
@@ -30,8 +30,8 @@ struct Signal {
       auto [first, last] = w.part(elements);
       for (std::size_t j = first; j < last; ++j) {
         fourier::Root tone = roots[(elements - tone_bin()) * j % elements];
-        std::uint64_t noise = scattered(j);
-        x[2 * j] = tone.re + half(noise >> 32), x[2 * j + 1] = tone.im + half(noise & 0xFFFFFFFF);
+        std::uint64_t noise = scatter_index(j);
+        x[2 * j] = tone.re + random_half(noise >> 32), x[2 * j + 1] = tone.im + random_half(noise & 0xFFFFFFFF);
       }
     });
   }
@@ -57,7 +57,7 @@ struct Signal {
 
  private:
   using Number = std::complex<double>;
-  static double half(std::uint64_t word) { return static_cast<double>(word) * 0x1p-32 - 0.5; }
+  static double random_half(std::uint64_t word) { return static_cast<double>(word) * 0x1p-32 - 0.5; }
   Number at(const Buffer<double>& v, std::size_t i) const { return {v[2 * i], v[2 * i + 1]}; }
   double size() const {  // root of the mean square of the signal
     double sum = 0;
@@ -69,7 +69,7 @@ struct Signal {
     for (std::size_t i = 0; i < elements; ++i) v[i] = at(result, i);
     fourier::Roots roots(elements);
     for (std::size_t i = 0; i < elements / 2; ++i) w[i] = {roots[i].re, -roots[i].im};
-    halve(v.data(), elements, w.data(), 1);
+    check_half(v.data(), elements, w.data(), 1);
     double worst = 0, n = static_cast<double>(elements);
     for (std::size_t i = 0, reversed = 0; i < elements; ++i) {
       double off = std::abs(v[reversed] / n - at(x, i));
@@ -81,14 +81,14 @@ struct Signal {
     return worst / size();
   }
   // Decimation in frequency by halves; the results come in the order of reversed bits.
-  static void halve(Number* v, std::size_t n, const Number* w, std::size_t stride) {
+  static void check_half(Number* v, std::size_t n, const Number* w, std::size_t stride) {
     if (n == 1) return;
     for (std::size_t j = 0; j < n / 2; ++j) {
       Number a = v[j], d = a - v[j + n / 2], turn = w[j * stride];
       v[j] = a + v[j + n / 2];
       v[j + n / 2] = {d.real() * turn.real() - d.imag() * turn.imag(), d.real() * turn.imag() + d.imag() * turn.real()};
     }
-    halve(v, n / 2, w, 2 * stride), halve(v + n / 2, n / 2, w, 2 * stride);
+    check_half(v, n / 2, w, 2 * stride), check_half(v + n / 2, n / 2, w, 2 * stride);
   }
   double line_error(std::size_t k) const {
     fourier::Roots roots(elements);

@@ -42,7 +42,7 @@ struct Complex {
 };
 inline Complex operator+(const Complex& a, const Complex& b) { return {a.re + b.re, a.im + b.im}; }
 inline Complex operator-(const Complex& a, const Complex& b) { return {a.re - b.re, a.im - b.im}; }
-inline Complex turned(const Complex& a) { return {a.im, -a.re}; }  // times -i
+inline Complex rotate_quarter(const Complex& a) { return {a.im, -a.re}; }  // times -i
 inline Complex times(const Complex& a, const Root& w) { return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re}; }
 
 template <std::size_t radix>
@@ -51,7 +51,7 @@ template <std::size_t radix>
     Complex first = a[0] + a[1], second = a[0] - a[1];
     a[0] = first, a[1] = second;
   } else if constexpr (radix == 4) {
-    Complex s = a[0] + a[2], d = a[0] - a[2], t = a[1] + a[3], u = turned(a[1] - a[3]);
+    Complex s = a[0] + a[2], d = a[0] - a[2], t = a[1] + a[3], u = rotate_quarter(a[1] - a[3]);
     a[0] = s + t, a[1] = d + u, a[2] = s - t, a[3] = d - u;
   } else {
     constexpr double h = std::numbers::sqrt2 / 2;
@@ -59,7 +59,7 @@ template <std::size_t radix>
     short_transform<4>(even), short_transform<4>(odd);
     Complex w1{h * (odd[1].re + odd[1].im), h * (odd[1].im - odd[1].re)};
     Complex w3{h * (odd[3].im - odd[3].re), -h * (odd[3].re + odd[3].im)};
-    Complex w[4] = {odd[0], w1, turned(odd[2]), w3};
+    Complex w[4] = {odd[0], w1, rotate_quarter(odd[2]), w3};
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) a[i] = even[i] + w[i], a[i + 4] = even[i] - w[i];
   }
@@ -122,11 +122,11 @@ class Batch {
   void step(const Source<interleaved>& source, double* work, std::size_t number) const {
     const Step& s = steps_[number];
     if (s.radix == 8)
-      butterflies<8>(source, work, s);
+      compute_butterflies<8>(source, work, s);
     else if (s.radix == 4)
-      butterflies<4>(source, work, s);
+      compute_butterflies<4>(source, work, s);
     else
-      butterflies<2>(source, work, s);
+      compute_butterflies<2>(source, work, s);
     if (number + 1 == steps_.size()) return;
     for (std::size_t t = 0; t < s.radix; ++t) {
       double* part = work + t * s.apart * line;
@@ -134,7 +134,7 @@ class Batch {
     }
   }
   template <std::size_t radix, bool interleaved>
-  static void butterflies(const Source<interleaved>& source, double* work, const Step& s) {
+  static void compute_butterflies(const Source<interleaved>& source, double* work, const Step& s) {
     constexpr std::size_t ahead = 4;
     const Root* w = s.roots.data();
     for (std::size_t j = 0; j < s.apart; ++j, w += radix - 1) {
@@ -204,7 +204,7 @@ struct Transform {
     down.transform(Source<true>{x + 2 * column, 2 * columns}, work);
     alignas(64) double straight[lanes][line], crossed[lanes][line];
     for (std::size_t k = 0; k < rows; k += lanes) {
-      for (std::size_t i = 0; i < lanes; ++i) turn(work + down.position[k + i] * line, column, k + i, straight[i]);
+      for (std::size_t i = 0; i < lanes; ++i) transpose(work + down.position[k + i] * line, column, k + i, straight[i]);
       for (std::size_t b = 0; b < lanes; ++b)
         for (std::size_t i = 0; i < lanes; ++i)
           crossed[b][i] = straight[i][b], crossed[b][lanes + i] = straight[i][lanes + b];
@@ -226,7 +226,7 @@ struct Transform {
   }
 
  private:
-  void turn(const double* from, std::size_t column, std::size_t k, double* to) const {
+  void transpose(const double* from, std::size_t column, std::size_t k, double* to) const {
     const Root common = roots[column * k];
     const double* own = &turns[0].re + k * line;
     for (std::size_t i = 0; i < lanes; i += pack_doubles) {

@@ -26,20 +26,20 @@ struct Vector {
       auto [first, last] = w.part(elements);
       for (std::size_t i = first; i < last; ++i) a[i] = value(i), b[i] = value(i + 1);
     });
-    forget(team);
+    spoil_results(team);
   }
-  void forget(Team& team) {
+  void spoil_results(Team& team) {
     spoil(c, team, 0.0);
     if (on) there[0]->write();
   }
-  std::size_t pieces(std::size_t) const { return elements; }
-  std::size_t grain() const { return 4096; }
-  void threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
+  std::size_t count_pieces(std::size_t) const { return elements; }
+  std::size_t share_granularity() const { return 4096; }
+  void run_on_threads(Worker w, std::size_t, std::size_t first, std::size_t last) {
     auto [from, to] = w.part(last - first);
     double* __restrict z = c.data() + first, * __restrict x = a.data() + first, * __restrict y = b.data() + first;
     for (std::size_t i = from; i < to; ++i) z[i] = x[i] + y[i];
   }
-  void open(accelerator::Device& device) {
+  void open_device(accelerator::Device& device) {
     on = &device;
     device.build(program);
     Buffer<double>* all[] = {&c, &a, &b};
@@ -48,10 +48,10 @@ struct Vector {
       there[i]->write();
     }
   }
-  void device(std::size_t, std::size_t first, std::size_t last) {
+  void queue(std::size_t, std::size_t first, std::size_t last) {
     on->run("add", first, last, 0, there[0]->handle(), there[1]->handle(), there[2]->handle());
   }
-  void exchange(std::size_t, std::size_t) {}
+  void exchange_results(std::size_t, std::size_t) {}
   void fetch(std::size_t share) { there[0]->read(0, share * sizeof(double)); }
   Work work() const {
     double n = static_cast<double>(elements);

@@ -11,7 +11,7 @@ class Halo {
  public:
   Halo(const Part& part, MPI_Comm comm) : comm_(comm) {
     for (int d = 0; d < directions; ++d)
-      if (d != here && part.neighbour(d)) neighbours_.push_back(neighbour(part, d));
+      if (d != here && part.has_neighbour(d)) neighbours_.push_back(has_neighbour(part, d));
     requests_.resize(2 * neighbours_.size());
   }
   // Received values go directly to their places. Values to send are first copied together.
@@ -34,7 +34,7 @@ class Halo {
     std::vector<std::size_t> nodes;  // own nodes that the neighbour needs
     std::vector<double> buffer;
   };
-  static Neighbour neighbour(const Part& part, int direction) {
+  static Neighbour has_neighbour(const Part& part, int direction) {
     Triple step = steps_of(direction), at{}, from{}, to{};
     for (std::size_t d = 0; d < 3; ++d) {
       at[d] = part.place[d] + step[d];

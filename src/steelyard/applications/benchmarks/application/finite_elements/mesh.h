@@ -26,14 +26,14 @@ class Mesh {
     for (int z = static_cast<int>(first) - 1; z < static_cast<int>(last) - 1; ++z)
       for (int y = -1; y <= part_.size[1]; ++y)
         for (int x = -1; x < static_cast<int>(line_) - 1; ++x) {
-          Point at = bend_mesh(even(x, y, z));
-          std::size_t number = of(x, y, z);
+          Point at = bend_mesh(even_position(x, y, z));
+          std::size_t number = node_index(x, y, z);
           for (std::size_t d = 0; d < 3; ++d) all_[d][number] = at[d];
           all_[3][number] = source(at);
         }
   }
   Point at(int x, int y, int z) const {
-    std::size_t number = of(x, y, z);
+    std::size_t number = node_index(x, y, z);
     return {all_[0][number], all_[1][number], all_[2][number]};
   }
   // Returns the element whose first corner is this node, or as many elements of a row as T holds.
@@ -48,11 +48,11 @@ class Mesh {
 
  private:
   std::size_t size() const { return layer_ * (static_cast<std::size_t>(part_.size[2]) + 2); }
-  std::size_t of(int x, int y, int z) const {
+  std::size_t node_index(int x, int y, int z) const {
     return static_cast<std::size_t>(z + 1) * layer_ + static_cast<std::size_t>(y + 1) * line_ +
            static_cast<std::size_t>(x + 1);
   }
-  Point even(int x, int y, int z) const {
+  Point even_position(int x, int y, int z) const {
     Point out{};
     Triple at{x, y, z};
     for (std::size_t d = 0; d < 3; ++d) out[d] = static_cast<double>(part_.first[d] + at[d]) / part_.elements[d];
@@ -62,8 +62,8 @@ class Mesh {
   [[gnu::always_inline]] std::array<T, corners> corners_of(std::size_t what, int x, int y, int z) const {
     std::array<T, corners> out;
     for (std::size_t c = 0; c < corners; ++c)
-      out[c] = loose<T>(
-          &all_[what][of(x + static_cast<int>(c & 1), y + static_cast<int>(c >> 1 & 1), z + static_cast<int>(c >> 2))]);
+      out[c] = load_unaligned<T>(&all_[what][node_index(x + static_cast<int>(c & 1), y + static_cast<int>(c >> 1 & 1),
+                                                        z + static_cast<int>(c >> 2))]);
     return out;
   }
 

@@ -18,7 +18,7 @@ struct Request {
   MemoryPolicy policy;
 
   Request(Params& p, const std::string& model)
-      : elements(edges(p.count("elements", 32768))), iterations(p.count("iterations", 50)), policy(p) {
+      : elements(choose_edges(p.count("elements", 32768))), iterations(p.count("iterations", 50)), policy(p) {
     p.choice("model", model, {model});
     if (iterations < 1 || iterations > most_steps)
       throw CaseError(join({"iterations='", iterations, "' cannot be used: expected 1 to ", most_steps}));
@@ -35,9 +35,9 @@ struct Request {
 };
 
 // The bounds of the errors. An entry of the matrix is about as large as the width of an element.
-struct Bounds {
+struct ErrorBounds {
   double rounding, error, source;
-  explicit Bounds(const Triple& elements) {
+  explicit ErrorBounds(const Triple& elements) {
     double h = width(elements);
     rounding = 1e-14 * h * std::sqrt(nodes(elements));  // a norm over all rows
     error = 1.5 * h * h;  // bound of the error of the solution; with 4096 and with 262144 elements the error is 1.13 h²
@@ -101,13 +101,13 @@ class Model {
   }
   Check check() {
     if (!ran_) return {false, "nothing ran"};
-    if (stage == Stage::assembly) exact();
-    examine();
+    if (stage == Stage::assembly) set_exact_solution();
+    examine_result();
     std::string wrong = describe_wrong_matrix();
     if (wrong.empty() && stage != Stage::assembly) wrong = describe_wrong_residual();
     if (wrong.empty() && stage == Stage::solver) finish_solution();
     if (wrong.empty() && stage != Stage::assembly) wrong = describe_wrong_solution();
-    return {wrong.empty(), wrong.empty() ? right() : wrong};
+    return {wrong.empty(), wrong.empty() ? describe_success() : wrong};
   }
   std::string details() const {
     json::Object out;
@@ -149,61 +149,61 @@ class Model {
     keep_outcome(w, solver_.solve(w, most_steps));
     end_phase(w, 3);
   }
-  void keep_outcome(Worker w, const Outcome& outcome) {
+  void keep_outcome(Worker w, const SolverOutcome& outcome) {
     if (w.index == 0) outcome_ = outcome;
   }
   // Sets x to the analytic solution at the nodes, so that the matrix is multiplied by a known vector.
-  void exact() {
+  void set_exact_solution() {
     const Part& part = system_.part;
     link_.each([&](Worker w) {
-      system_.lines(w, [&](int y, int z) {
-        for (int x = 0; x < part.size[0]; ++x) solver_.x[part.line(y, z)[x]] = solution(system_.mesh.at(x, y, z));
+      system_.visit_lines(w, [&](int y, int z) {
+        for (int x = 0; x < part.size[0]; ++x) solver_.x[part.line(y, z)[x]] = exact_solution(system_.mesh.at(x, y, z));
       });
       link_.meet(w);
     });
   }
-  void examine() {
+  void examine_result() {
     link_.each([&](Worker w) { solver_.residual(w); });
-    proof_ = Examiner(system_, solver_.p.data(), stage != Stage::assembly).examine(solver_.r.data());
-    link_.combine(proof_);
+    proof_ = Examiner(system_, solver_.p.data(), stage != Stage::assembly).examine_result(solver_.r.data());
+    link_.combine_proofs(proof_);
   }
   void finish_solution() {
     link_.each([&](Worker w) {
-      Outcome rest = solver_.solve(w, most_steps, outcome_.first);
+      SolverOutcome rest = solver_.solve(w, most_steps, outcome_.first);
       if (w.index == 0) finished_ = rest;
     });
-    examine();
+    examine_result();
   }
-  static std::string beyond(const std::string& what, double value, double allowed) {
+  static std::string excess(const std::string& what, double value, double allowed) {
     if (value <= allowed) return "";
     return join({what, " is ", value, ", allowed ", allowed});
   }
   std::string describe_wrong_matrix() const {
     double h = width(request_.elements), entry = 1e-13 * h;
-    std::string out = beyond("an entry's difference from its mirror image", proof_.worst_pair, entry);
-    if (out.empty()) out = beyond("the sum of a row that no face changed", proof_.worst_row, entry);
+    std::string out = excess("an entry's difference from its mirror image", proof_.worst_pair, entry);
+    if (out.empty()) out = excess("the sum of a row that no face changed", proof_.worst_row, entry);
     if (out.empty())
-      out = beyond("the difference of the right-hand side's sum from the source in the cube",
+      out = excess("the difference of the right-hand side's sum from the source in the cube",
                    std::abs(total_ - whole_source), bounds_.source);
     if (out.empty())
-      out = beyond("the difference of the residuals by the matrix and by the elements", std::sqrt(proof_.difference),
+      out = excess("the difference of the residuals by the matrix and by the elements", std::sqrt(proof_.difference),
                    bounds_.rounding);
     return out;
   }
   std::string describe_wrong_residual() const {
     if (outcome_.steps == 0) return "no iteration was made";
     double off = std::abs(std::sqrt(proof_.square) - outcome_.residual);
-    std::string out = beyond("the difference of the residual from that of the recurrence", off, 10 * bounds_.rounding);
+    std::string out = excess("the difference of the residual from that of the recurrence", off, 10 * bounds_.rounding);
     if (out.empty() && stage == Stage::program)
-      out = beyond("the residual, as a share of the first", outcome_.residual / outcome_.first, reduction);
+      out = excess("the residual, as a share of the first", outcome_.residual / outcome_.first, reduction);
     return out;
   }
   std::string describe_wrong_solution() const {
     if (stage == Stage::solver && !(finished_.residual <= reduction * outcome_.first))
       return "the solver did not come to the end from where the iterations left it";
-    return beyond("the error against the analytic solution", std::sqrt(proof_.error), bounds_.error);
+    return excess("the error against the analytic solution", std::sqrt(proof_.error), bounds_.error);
   }
-  std::string right() const {
+  std::string describe_success() const {
     if (stage == Stage::assembly)
       return join(
           {"symmetric; the products by the matrix and by the elements differ by ", std::sqrt(proof_.difference)});
@@ -212,12 +212,12 @@ class Model {
   }
 
   Request request_;
-  Bounds bounds_;
+  ErrorBounds bounds_;
   Link& link_;
   System system_;
   Solver<Link> solver_;
   npb::PhaseTimes phases_;
-  Outcome outcome_, finished_;
+  SolverOutcome outcome_, finished_;
   Proof proof_;
   double total_ = NAN;
   bool ran_ = false;

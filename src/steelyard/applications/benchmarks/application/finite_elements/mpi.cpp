@@ -39,7 +39,7 @@ class RankLink {
     std::copy_n(everyones_.begin(), n, ours.begin());
     return ours;
   }
-  void combine(Proof& proof) {
+  void combine_proofs(Proof& proof) {
     put_together(proof.sums(), MPI_SUM);
     put_together(proof.maxima(), MPI_MAX);
   }
@@ -98,7 +98,7 @@ struct FiniteElements {
   Part require_memory() const {
     std::optional<Part> mine;
     all_or_none(ranks, [&] {
-      mine.emplace(part_of(request.elements, ranks.size(), ranks.rank()));
+      mine.emplace(find_part(request.elements, ranks.size(), ranks.rank()));
       request.require(*mine, ranks.sharing_host());
     });
     return *mine;

@@ -31,13 +31,13 @@ struct Part {
     all = padded = (own + 7) / 8 * 8;
     for (int d = 0; d < directions; ++d) {
       offset[static_cast<std::size_t>(d)] = d == here ? 0 : all;
-      if (d != here && neighbour(d)) all += count(d);
+      if (d != here && has_neighbour(d)) all += count(d);
     }
     if (all > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw CaseError(join({"a part of ", own, " nodes is too large: use more ranks or fewer elements"}));
   }
 
-  bool neighbour(int direction) const {
+  bool has_neighbour(int direction) const {
     Triple step = steps_of(direction);
     for (std::size_t d = 0; d < 3; ++d)
       if (place[d] + step[d] < 0 || place[d] + step[d] >= parts[d]) return false;
@@ -50,7 +50,7 @@ struct Part {
     for (std::size_t d = 0; d < 3; ++d) out *= static_cast<std::size_t>(step[d] == 0 ? size[d] : 1);
     return out;
   }
-  int lines() const { return size[1] * size[2]; }
+  int visit_lines() const { return size[1] * size[2]; }
 
   // The indices of the nodes of a line, which may belong to a neighbour: y and z are from -1 to the size.
   struct Line {
@@ -73,7 +73,7 @@ struct Part {
 };
 
 // Returns the division of the mesh among the ranks that has the least surface.
-inline Part part_of(const Triple& elements, int ranks, int rank) {
+inline Part find_part(const Triple& elements, int ranks, int rank) {
   Triple best{};
   double least = std::numeric_limits<double>::infinity();
   for (int x = 1; x <= ranks; ++x)

@@ -16,7 +16,7 @@ constexpr double reduction = 1e-10;   // of the residual's norm: the solver's go
 constexpr std::size_t most_steps = 100000;
 
 // The solution. The sines are zero on the faces and the polynomial is not. Their sum has no symmetry.
-inline double solution(const Point& at) {
+inline double exact_solution(const Point& at) {
   auto [x, y, z] = at;
   return std::sin(M_PI * x) * std::sin(M_PI * y) * std::sin(M_PI * z) + x * x * y + y * z + 2 * z;
 }
@@ -36,7 +36,7 @@ inline Point bend_mesh(const Point& even) {
 }
 
 // Returns the number of elements along each axis: nearly equal, with a product of at most `wanted`.
-inline Triple edges(std::size_t wanted) {
+inline Triple choose_edges(std::size_t wanted) {
   if (wanted < 64) throw CaseError(join({"elements='", wanted, "' are too few: expected 64 or more"}));
   if (wanted > std::size_t{1} << 40)
     throw CaseError(join({"elements='", wanted, "' are too many: expected 2^40 or fewer"}));

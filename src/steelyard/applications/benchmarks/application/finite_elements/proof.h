@@ -26,9 +26,9 @@ class Examiner {
   Examiner(const System& system, const double* x, bool imposed)
       : system_(system), part_(system.part), x_(x), imposed_(imposed) {}
 
-  Proof examine(const double* residual) {
+  Proof examine_result(const double* residual) {
     std::vector<double> plain(part_.own);  // the residual by elements
-    elements([&](int x, int y, int z) { apply(x, y, z, plain); });
+    visit_elements([&](int x, int y, int z) { apply(x, y, z, plain); });
     Proof out;
     nodes([&](std::size_t row, int x, int y, int z) {
       Point at = system_.mesh.at(x, y, z);
@@ -40,7 +40,7 @@ class Examiner {
       out.worst_pair = std::max(out.worst_pair, asymmetry(row));
       if (!imposed_ || depth > 1) out.worst_row = std::max(out.worst_row, row_sum(row));
     });
-    elements([&](int x, int y, int z) {
+    visit_elements([&](int x, int y, int z) {
       if (x >= 0 && y >= 0 && z >= 0) out.error += error(x, y, z);
     });
     return out;
@@ -54,13 +54,13 @@ class Examiner {
         for (int x = 0; x < part_.size[0]; ++x) call(part_.line(y, z)[x], x, y, z);
   }
   template <class Call>
-  void elements(const Call& call) const {
+  void visit_elements(const Call& call) const {
     for (int z = -1; z < part_.size[2]; ++z)
       for (int y = -1; y < part_.size[1]; ++y)
         for (int x = -1; x < part_.size[0]; ++x)
           if (part_.element(0, x) && part_.element(1, y) && part_.element(2, z)) call(x, y, z);
   }
-  std::size_t corner(std::size_t c, int x, int y, int z) const {
+  std::size_t corner_node(std::size_t c, int x, int y, int z) const {
     return part_.line(y + static_cast<int>(c >> 1 & 1), z + static_cast<int>(c >> 2))[x + static_cast<int>(c & 1)];
   }
   // An element's share of f - A x: by the gradient of x at each Gauss point, with no matrix.
@@ -71,10 +71,10 @@ class Examiner {
       double gradient[3]{}, given = 0;
       for (std::size_t c = 0; c < corners; ++c) {
         given += source({at[0][c], at[1][c], at[2][c]}) * shapes.value[point][c];
-        for (std::size_t d = 0; d < 3; ++d) gradient[d] += x_[corner(c, x, y, z)] * map.slope(point, c, d);
+        for (std::size_t d = 0; d < 3; ++d) gradient[d] += x_[corner_node(c, x, y, z)] * map.slope(point, c, d);
       }
       for (std::size_t c = 0; c < corners; ++c) {
-        std::size_t row = corner(c, x, y, z);
+        std::size_t row = corner_node(c, x, y, z);
         if (row >= part_.own) continue;
         double flow = 0;
         for (std::size_t d = 0; d < 3; ++d) flow += gradient[d] * map.slope(point, c, d);
@@ -89,10 +89,10 @@ class Examiner {
       Point place{};
       double found = 0;
       for (std::size_t c = 0; c < corners; ++c) {
-        found += x_[corner(c, x, y, z)] * shapes.value[point][c];
+        found += x_[corner_node(c, x, y, z)] * shapes.value[point][c];
         for (std::size_t d = 0; d < 3; ++d) place[d] += at[d][c] * shapes.value[point][c];
       }
-      sum += weight * Map<double>(at, point).determinant * std::pow(found - solution(place), 2);
+      sum += weight * Map<double>(at, point).determinant * std::pow(found - exact_solution(place), 2);
     }
     return sum;
   }

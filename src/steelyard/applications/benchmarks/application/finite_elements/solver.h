@@ -9,7 +9,7 @@
 
 namespace steelyard::finite_elements {
 
-struct Outcome {
+struct SolverOutcome {
   std::size_t steps = 0;
   double first = NAN, residual = NAN;  // norms: at the start, and by the recurrence at the end
 };
@@ -26,32 +26,32 @@ class Solver {
         r(system.part.padded, policy, team) {}
   static double bytes(const Part& part) { return 2 * sizeof(double) * static_cast<double>(part.all + part.padded); }
 
-  // What the solver begins with: zero but on the faces of the cube, where the solution is given.
+  // Sets the first x of the solver: zero, except on the faces of the cube, where the solution is given.
   void begin(Worker w) {
     auto [first, last] = w.part(x.size());
     for (std::size_t i = first; i < last; ++i) x[i] = p[i] = 0;
     link_.meet(w);
-    system_.lines(w, [&](int y, int z) {
+    system_.visit_lines(w, [&](int y, int z) {
       Part::Line rows = system_.part.line(y, z);
       for (int i = 0; i < system_.part.size[0]; ++i)
-        if (system_.part.depth(i, y, z) == 0) x[rows[i]] = solution(system_.mesh.at(i, y, z));
+        if (system_.part.depth(i, y, z) == 0) x[rows[i]] = exact_solution(system_.mesh.at(i, y, z));
     });
     link_.meet(w);
   }
   // From the x that there is, until the residual is `reduction` of `first` (NAN: of its own first) or after so many
   // steps.
-  Outcome solve(Worker w, std::size_t most, double first = NAN) {
+  SolverOutcome solve(Worker w, std::size_t most, double first = NAN) {
     auto [begin, end] = w.part(system_.part.padded);
-    npb::cg::Own own{nullptr, &x[begin], &p[begin], &q[begin], &r[begin], end - begin};
+    npb::cg::OwnRows own{nullptr, &x[begin], &p[begin], &q[begin], &r[begin], end - begin};
     double rho = sum(w, residual(w));
-    Outcome out{0, std::isnan(first) ? std::sqrt(rho) : first, std::sqrt(rho)};
+    SolverOutcome out{0, std::isnan(first) ? std::sqrt(rho) : first, std::sqrt(rho)};
     std::copy_n(own.r, own.size, own.p);
     while (out.steps < most && out.residual > reduction * out.first) {
       link_.exchange(w, p.data());
       double dot = sum(w, system_.matrix.multiply(begin, end, p.data(), q.data()));
       double alpha = rho / dot, before = rho;
       rho = sum(w, own.reduce(alpha));
-      own.turn(alpha, rho / before);
+      own.update_direction(alpha, rho / before);
       out.residual = std::sqrt(rho);
       ++out.steps;
     }

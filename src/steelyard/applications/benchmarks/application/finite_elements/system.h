@@ -46,21 +46,20 @@ class System {
 
   void structure(Worker w) {
     mesh.place(w);
-    lines(w, [&](int y, int z) { matrix.number(part, y, z); });
+    visit_lines(w, [&](int y, int z) { matrix.number(part, y, z); });
   }
   void clear(Worker w) {
-    lines(w, [&](int y, int z) {
+    visit_lines(w, [&](int y, int z) {
       Part::Line rows = part.line(y, z);
       auto size = static_cast<std::size_t>(part.size[0]);
       std::fill_n(&matrix.values[entries * rows.middle], entries * size, 0.0);
       std::fill_n(&right[rows.middle], size, 0.0);
     });
   }
-  // Every worker computes all elements about its nodes, also those that it shares with others: none waits for another.
-  // An entry's sum has the same order however many share the mesh. Returns the worker's share of the right-hand side's
-  // sum.
+  // Each worker computes all elements around its nodes, so that none waits for another. The order of an entry's sum
+  // does not depend on the number of workers. Returns the worker's share of the sum of the right-hand side.
   double assemble(Worker w) {
-    auto [first, last] = own_lines(w);
+    auto [first, last] = find_own_lines(w);
     clear(w);
     for (int z = first / part.size[1] - 1; z <= (last - 1) / part.size[1]; ++z)
       for (int y = -1; y < part.size[1]; ++y) {
@@ -78,7 +77,7 @@ class System {
   }
   // On the faces the solution is given: their rows become those of the identity, their columns go to the other side.
   void impose_boundary(Worker w) {
-    lines(w, [&](int y, int z) {
+    visit_lines(w, [&](int y, int z) {
       bool inner = std::min(part.depth(1, y), part.depth(2, z)) > 1;
       Part::Line rows = part.line(y, z);
       for (int x = 0; x < part.size[0]; ++x)
@@ -87,16 +86,16 @@ class System {
   }
 
   // The worker's node lines, line y + z * size[1].
-  std::pair<int, int> own_lines(Worker w) const {
-    auto [first, last] = w.part(static_cast<std::size_t>(part.lines()), 1);
+  std::pair<int, int> find_own_lines(Worker w) const {
+    auto [first, last] = w.part(static_cast<std::size_t>(part.visit_lines()), 1);
     return {static_cast<int>(first), static_cast<int>(last)};
   }
   std::size_t start_of(int line) const {
     return static_cast<std::size_t>(line) * static_cast<std::size_t>(part.size[0]);
   }
   template <class Call>
-  void lines(Worker w, const Call& call) const {
-    auto [first, last] = own_lines(w);
+  void visit_lines(Worker w, const Call& call) const {
+    auto [first, last] = find_own_lines(w);
     for (int line = first; line < last; ++line) call(line % part.size[1], line / part.size[1]);
   }
 
@@ -132,13 +131,13 @@ class System {
     if (part.depth(x, y, z) == 0) {
       std::fill_n(values, entries, 0.0);
       values[diagonal] = 1;
-      right[row] = solution(mesh.at(x, y, z));
+      right[row] = exact_solution(mesh.at(x, y, z));
       return;
     }
     for (int slot = 0; slot < static_cast<int>(entries); ++slot) {
       auto [dx, dy, dz] = steps_of(slot);
       if (part.depth(x + dx, y + dy, z + dz) > 0) continue;
-      right[row] -= values[slot] * solution(mesh.at(x + dx, y + dy, z + dz));
+      right[row] -= values[slot] * exact_solution(mesh.at(x + dx, y + dy, z + dz));
       values[slot] = 0;
     }
   }

@@ -19,7 +19,7 @@ class ThreadLink {
   std::array<double, n> sum(Worker w, std::array<double, n> mine) {
     return total_(w, mine);
   }
-  void combine(Proof&) {}
+  void combine_proofs(Proof&) {}
 
  private:
   Team& team_;

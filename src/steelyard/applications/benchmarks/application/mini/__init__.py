@@ -34,12 +34,12 @@ class Code:
 
     @property
     def size(self) -> str:
-        """The parameter of the size."""
+        """Returns the parameter of the size."""
         return f"{self.element}s"
 
     @property
     def unit(self) -> str:
-        """The unit of the speed."""
+        """Returns the unit of the speed."""
         return f"{self.element}-step/s"
 
 

@@ -11,7 +11,7 @@ class Cells {
 
   Cells(const Block& block, const MemoryPolicy& policy, Team& team, std::size_t room)
       : team_(team),
-        counts_(counted(block)),
+        counts_(count_cells(block)),
         ends_(static_cast<std::size_t>(counts_[0]) * counts_[1] * counts_[2] + 1, policy, team),
         cell_of_(room, policy, team),
         number(room, policy, team),
@@ -67,7 +67,7 @@ class Cells {
   }
 
   static std::size_t bytes(const Block& block, std::size_t room) {
-    auto counts = counted(block);
+    auto counts = count_cells(block);
     return 4ul * static_cast<std::size_t>(counts[0]) * counts[1] * counts[2] + room * (4 + 4 + 3 * 8);
   }
 
@@ -75,7 +75,7 @@ class Cells {
   struct alignas(64) Total {
     std::uint32_t value = 0;
   };
-  static std::array<int, 3> counted(const Block& block) {
+  static std::array<int, 3> count_cells(const Block& block) {
     std::array<int, 3> out;
     for (int d = 0; d < 3; ++d)
       out[d] = static_cast<int>((block.high[d] - block.low[d] + 2 * reach) / (reach / around));

@@ -65,13 +65,13 @@ struct Block {
   }
   // Returns the room for particles within `beyond` of the block. The matter is nearly incompressible, so a system in
   // order never uses up this room: the particles within half a diameter more, and a tenth in addition.
-  std::size_t room(double beyond) const {
+  std::size_t count_room(double beyond) const {
     double volume = 1;
     for (int d = 0; d < 3; ++d) volume *= high[d] - low[d] + 2 * beyond + 1;
     return static_cast<std::size_t>(1.1 * density * volume) + 64;
   }
-  std::size_t own_room() const { return room(0); }
-  std::size_t room_with_images() const { return room(reach); }
+  std::size_t own_room() const { return count_room(0); }
+  std::size_t room_with_images() const { return count_room(reach); }
 };
 
 }  // namespace steelyard::md

@@ -39,9 +39,9 @@ class Dynamics {
     proof_.steps = simulation_.done();
     proof_.particle_count = prover_.count_particles();
     proof_.force_error = prover_.find_worst_force();
-    const bool passed = proof_.particle_count == problem_.particles && proof_.energy_kept() && proof_.is_at_rest() &&
-                        proof_.forces_right();
-    return {passed, words()};
+    const bool passed = proof_.particle_count == problem_.particles && proof_.is_energy_kept() && proof_.is_at_rest() &&
+                        proof_.are_forces_right();
+    return {passed, describe_problem()};
   }
   // Moves one particle of the sample and makes it faster: then the force, the energy and the momentum are wrong.
   void corrupt() {
@@ -65,10 +65,10 @@ class Dynamics {
         .add("before", describe_state(proof_.before))
         .add("after", describe_state(proof_.after))
         .add("energy_allowed", proof_.energy_allowed())
-        .add("energy_kept", proof_.energy_kept() ? "true" : "false")
+        .add("energy_kept", proof_.is_energy_kept() ? "true" : "false")
         .add("momentum_zero", proof_.is_at_rest() ? "true" : "false")
         .add("force_error", proof_.force_error)
-        .add("forces_right", proof_.forces_right() ? "true" : "false");
+        .add("forces_right", proof_.are_forces_right() ? "true" : "false");
     return out.str();
   }
 
@@ -81,11 +81,11 @@ class Dynamics {
                             " MiB on this host, but ", available >> 20, " MiB may be used"}));
     return block;
   }
-  std::string words() const {
+  std::string describe_problem() const {
     const double drift = proof_.after.modified - proof_.before.modified;
     return join({proof_.particle_count, " of ", problem_.particles,
                  " particles; the energy of one, but for the step's known error, changed by ", drift, " (allowed ",
-                 proof_.energy_allowed(), "); its momentum is ", proof_.momentum(), " (allowed ",
+                 proof_.energy_allowed(), "); its momentum is ", proof_.momentum_drift(), " (allowed ",
                  Proof::momentum_allowed, "); forces on ", Prover<Link>::samples, " particles are ", proof_.force_error,
                  " off direct sums over all (allowed ", Proof::force_allowed, ")"});
   }

@@ -9,7 +9,7 @@ namespace steelyard::md {
 constexpr double flops_of_place = 22;
 
 // The coordinates of four points, as three vectors.
-inline void turn(const std::uint32_t* list, const Point* points, Four& x, Four& y, Four& z) {
+inline void transpose_positions(const std::uint32_t* list, const Point* points, Four& x, Four& y, Four& z) {
   const Four& a = four(points[list[0]]);
   const Four& b = four(points[list[1]]);
   const Four& c = four(points[list[2]]);
@@ -24,13 +24,13 @@ inline void turn(const std::uint32_t* list, const Point* points, Four& x, Four& 
 inline void load(const std::uint32_t* list, const Point* points, Lanes& x, Lanes& y, Lanes& z) {
 #if defined(__AVX512F__)
   Four low[3], high[3];
-  turn(list, points, low[0], low[1], low[2]);
-  turn(list + 4, points, high[0], high[1], high[2]);
+  transpose_positions(list, points, low[0], low[1], low[2]);
+  transpose_positions(list + 4, points, high[0], high[1], high[2]);
   x = __builtin_shufflevector(low[0], high[0], 0, 1, 2, 3, 4, 5, 6, 7);
   y = __builtin_shufflevector(low[1], high[1], 0, 1, 2, 3, 4, 5, 6, 7);
   z = __builtin_shufflevector(low[2], high[2], 0, 1, 2, 3, 4, 5, 6, 7);
 #else
-  turn(list, points, x, y, z);
+  transpose_positions(list, points, x, y, z);
 #endif
 }
 inline double total(const Lanes& v) {
@@ -40,7 +40,8 @@ inline double total(const Lanes& v) {
 }
 
 // Returns the force of `count` points on `self`; `count` is a multiple of `lanes`.
-inline void pull(const Point& self, Point& force, const std::uint32_t* list, std::size_t count, const Point* points) {
+inline void add_pair_forces(const Point& self, Point& force, const std::uint32_t* list, std::size_t count,
+                            const Point* points) {
   const Lanes sx = self.c[0] - Lanes{}, sy = self.c[1] - Lanes{}, sz = self.c[2] - Lanes{};
   Lanes fx{}, fy{}, fz{};
   for (std::size_t g = 0; g < count; g += lanes) {

@@ -67,17 +67,17 @@ class Halo {
         const double at = points[i].c[d];
         return at < low ? (at >= high ? 2 : 0) : at >= high ? 1 : -1;
       });
-      if (w.index == 0) agree_on_counts(d, total);
+      if (w.index == 0) exchange_counts(d, total);
       team_.barrier().wait();
       total = axis.end;
       if (!fits_) return room_ + 1;
-      forward(w, d, points, true);
+      send_to_neighbours(w, d, points, true);
     }
     return total;
   }
   // Stores the images behind their particles. `positions`: no velocities, which do not depend on the side of the box.
-  void forward(Worker w, Point* points, bool positions) {
-    for (int d = 0; d < 3; ++d) forward(w, d, points, positions);
+  void send_to_neighbours(Worker w, Point* points, bool positions) {
+    for (int d = 0; d < 3; ++d) send_to_neighbours(w, d, points, positions);
   }
 
  private:
@@ -89,7 +89,7 @@ class Halo {
     Mail mail;
   };
 
-  void agree_on_counts(int d, std::size_t total) {
+  void exchange_counts(int d, std::size_t total) {
     Axis& axis = axes_[d];
     std::array<std::size_t, 2> out{axis.selection.found[0].size(), axis.selection.found[1].size()};
     // A block that is its own neighbour gets from above what it gives to the neighbour below.
@@ -102,17 +102,17 @@ class Halo {
       axis.mail.in[side].resize(block_.alone[d] ? 0 : 3 * axis.count[side]);
     }
   }
-  Point shift(int d, std::size_t side, bool positions) const {
+  Point image_shift(int d, std::size_t side, bool positions) const {
     Point out;
     if (positions && (side == 0 ? block_.first[d] : block_.last[d]))
       out.c[d] = side == 0 ? box_.length[d] : -box_.length[d];
     return out;
   }
-  void forward(Worker w, int d, Point* points, bool positions) {
+  void send_to_neighbours(Worker w, int d, Point* points, bool positions) {
     Axis& axis = axes_[d];
     for (std::size_t side : {0, 1}) {
       const auto& list = axis.selection.found[side];
-      const Point by = shift(d, side, positions);
+      const Point by = image_shift(d, side, positions);
       Point* const images = points + axis.first[1 - side];
       double* const out = axis.mail.out[side].data();
       for (auto [g, end] = w.part(list.size()); g < end; ++g) {
@@ -125,7 +125,7 @@ class Halo {
     }
     team_.barrier().wait();
     if (block_.alone[d]) return;
-    if (w.index == 0) link_.swap(d, axis.mail);
+    if (w.index == 0) link_.exchange_mail(d, axis.mail);
     team_.barrier().wait();
     for (std::size_t side : {0, 1})
       for (auto [g, end] = w.part(axis.count[side]); g < end; ++g)
@@ -208,7 +208,7 @@ class Migration {
     close_gaps(p);
     auto come = link_.counts(d, {mail_.out[0].size(), mail_.out[1].size()});
     for (std::size_t side : {0, 1}) mail_.in[side].resize(come[side]);
-    link_.swap(d, mail_);
+    link_.exchange_mail(d, mail_);
     const bool fits = p.count + (come[0] + come[1]) / words <= block_.own_room();
     if (link_.greatest(!fits) != 0) return false;  // on all processes, or on none
     for (const auto& in : mail_.in)

@@ -25,7 +25,7 @@ class MessageLink {
     complete(4, all);
     return {gets[0], gets[1]};
   }
-  void swap(int d, Mail& mail) {
+  void exchange_mail(int d, Mail& mail) {
     MPI_Request all[4];
     for (std::size_t side : {0, 1})
       MPI_Irecv(mail.in[side].data(), static_cast<int>(mail.in[side].size()), MPI_DOUBLE, peers_[d][side],

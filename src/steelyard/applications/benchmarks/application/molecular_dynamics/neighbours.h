@@ -25,7 +25,7 @@ class Neighbours {
     for (std::size_t i = first; i < end; ++i) {
       if (at + slack > limit) return false;
       std::uint32_t* const list = lists_.data() + at;
-      const std::size_t found = look(cells, points[i], static_cast<std::uint32_t>(i), list);
+      const std::size_t found = find_neighbours(cells, points[i], static_cast<std::uint32_t>(i), list);
       if (found + group > slack) return false;
       const std::size_t filled = (found + group - 1) / group * group;
       std::fill(list + found, list + filled, far);
@@ -78,7 +78,7 @@ class Neighbours {
 #endif
     return found;
   }
-  static std::size_t look(const Cells& cells, const Point& p, std::uint32_t self, std::uint32_t* list) {
+  static std::size_t find_neighbours(const Cells& cells, const Point& p, std::uint32_t self, std::uint32_t* list) {
     const auto at = cells.place(p);
     std::size_t found = 0;
     for (int k = std::max(at[2] - Cells::around, 0); k <= std::min(at[2] + Cells::around, cells.size(2) - 1); ++k)

@@ -35,14 +35,14 @@ struct Proof {
     const double each = std::abs(Pair(cutoff * cutoff).slope) * cutoff * w * time_step / 2;
     return 6 * each * std::sqrt(crossings / static_cast<double>(particle_count));
   }
-  bool energy_kept() const { return std::abs(after.modified - before.modified) <= energy_allowed(); }
-  double momentum() const {
+  bool is_energy_kept() const { return std::abs(after.modified - before.modified) <= energy_allowed(); }
+  double momentum_drift() const {
     double most = 0;
     for (double p : after.momentum) most = std::isfinite(p) ? std::max(most, std::abs(p)) : p;
     return most;
   }
-  bool is_at_rest() const { return momentum() <= momentum_allowed; }
-  bool forces_right() const { return force_error <= force_allowed; }
+  bool is_at_rest() const { return momentum_drift() <= momentum_allowed; }
+  bool are_forces_right() const { return force_error <= force_allowed; }
 };
 
 template <class Link>
@@ -54,7 +54,7 @@ class Prover {
   // Every thread calls it. It uses the lists, which hold all pairs until a particle has crossed half of the skin.
   State state(Worker w) {
     Particles& p = simulation_.particles;
-    simulation_.halo.forward(w, p.velocity.data(), false);
+    simulation_.halo.send_to_neighbours(w, p.velocity.data(), false);
     typename Reduction<Link>::Values mine{};
     for (auto [i, end] = w.part(p.count); i < end; ++i) add(i, mine);
     auto sums = simulation_.reduction.sum(w, mine);

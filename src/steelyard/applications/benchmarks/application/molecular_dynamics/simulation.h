@@ -75,7 +75,7 @@ class Simulation {
   void start(Worker w) {
     if (w.index == 0) fill();
     team_.barrier().wait();
-    settle(w);
+    finish_start(w);
     rebuild_lists(w);
     forces(w);
     places_[w.index].count = 0;
@@ -129,11 +129,11 @@ class Simulation {
         for (cell[0] = first[0]; cell[0] < end[0]; ++cell[0])
           for (std::size_t corner = 0; corner < 4; ++corner) {
             const Site site(box_, cell, corner);
-            if (holds(site)) add(site);
+            if (owns_site(site)) add(site);
           }
     particles.at[block_.room_with_images()].c = {far_away, far_away, far_away, 0};
   }
-  bool holds(const Site& site) const {
+  bool owns_site(const Site& site) const {
     for (int d = 0; d < 3; ++d)
       if (site.at[d] < block_.low[d] || site.at[d] >= block_.high[d]) return false;
     return particles.count < block_.own_room();
@@ -145,15 +145,15 @@ class Simulation {
     particles.number[particles.count++] = static_cast<std::uint32_t>(site.number);
   }
   // Removes the momentum, and scales the velocities to the temperature.
-  void settle(Worker w) {
+  void finish_start(Worker w) {
     const auto n = static_cast<double>(problem_.particles);
-    auto sums = moments(w);
+    auto sums = sum_moments(w);
     const Four mean = {sums[0] / n, sums[1] / n, sums[2] / n, 0};
     each(w, [&](std::size_t i) { four(particles.velocity[i]) -= mean; });
-    const double factor = std::sqrt(problem_.temperature * 3 * (n - 1) / moments(w)[3]);
+    const double factor = std::sqrt(problem_.temperature * 3 * (n - 1) / sum_moments(w)[3]);
     each(w, [&](std::size_t i) { four(particles.velocity[i]) *= factor; });
   }
-  typename Reduction<Link>::Values moments(Worker w) {
+  typename Reduction<Link>::Values sum_moments(Worker w) {
     typename Reduction<Link>::Values mine{};
     each(w, [&](std::size_t i) {
       const auto& v = particles.velocity[i].c;
@@ -189,11 +189,11 @@ class Simulation {
     if (most > skin * skin / 4 || since_ >= longest)
       rebuild_lists(w);
     else
-      halo.forward(w, particles.at.data(), true);
+      halo.send_to_neighbours(w, particles.at.data(), true);
   }
   void rebuild_lists(Worker w) {
     bool fits = migration_.move(w, particles);
-    if (rebuilds_ % sorted_every == 0) order(w);
+    if (rebuilds_ % sorted_every == 0) sort_by_cells(w);
     const std::size_t all = halo.choose_images(w, particles.at.data(), particles.count);
     fits = fits && all <= block_.room_with_images();
     if (fits) {
@@ -208,7 +208,7 @@ class Simulation {
     team_.barrier().wait();
   }
   // Sorts the particles by cells: particles that are near in space are then near in memory.
-  void order(Worker w) {
+  void sort_by_cells(Worker w) {
     cells_.sort(w, particles.at.data(), particles.count);
     each(w, [&](std::size_t i) {
       const std::uint32_t from = cells_.number[i];
@@ -228,7 +228,7 @@ class Simulation {
     std::size_t places = 0;
     each(w, [&](std::size_t i) {
       const std::size_t count = neighbours.count(i);
-      pull(particles.at[i], particles.force[i], neighbours.list(i), count, particles.at.data());
+      add_pair_forces(particles.at[i], particles.force[i], neighbours.list(i), count, particles.at.data());
       places += count;
     });
     places_[w.index].count += places;

@@ -7,7 +7,7 @@ using namespace steelyard::md;
 // A single process is its own neighbour in every direction.
 struct NoLink {
   std::array<std::size_t, 2> counts(int, std::array<std::size_t, 2> out) { return {out[1], out[0]}; }
-  void swap(int, Mail&) {}
+  void exchange_mail(int, Mail&) {}
   void sum(double*, std::size_t) {}
   double greatest(double value) { return value; }
 };

@@ -23,7 +23,7 @@ class Quantity:
 
     @property
     def passed(self) -> bool:
-        """Whether the error is within NPB's tolerance."""
+        """Returns whether the error is within NPB's tolerance."""
         return self.error is not None and self.error <= self.tolerance
 
 

@@ -163,13 +163,13 @@ class Cube {
       if (spoiled_ && y == 0 && whole_z == 0) row[0] += 1e-3;
       along_x_.transform(row, 0, work);
     }
-    columns(at, start_y_, forward_y_, work);
+    transform_columns(at, start_y_, forward_y_, work);
   }
   // Transforms plane `z` back along x and y, and adds the values of its points.
-  void plane(std::size_t z, double* work) {
+  void transform_plane(std::size_t z, double* work) {
     std::size_t at = z * layout.plane;
     for (std::size_t y = 0; y < layout.ny; ++y) along_x_.transform(data_ + from_y_[y] + at, layout.row, work);
-    columns(at, from_y_, inverse_y_, work);
+    transform_columns(at, from_y_, inverse_y_, work);
     for (const Point& p : points_[z]) values_[p.number] = {data_[p.offset + lanes], data_[p.offset]};
   }
   // Transforms plane `y` of this rank along the last direction, in place. From here on, imaginary parts stand first.
@@ -203,7 +203,7 @@ class Cube {
     return out / (static_cast<double>(layout.nx) * static_cast<double>(layout.ny) * static_cast<double>(layout.nz));
   }
   // Makes one number of the initial state wrong.
-  void spoil() { spoiled_ = true; }
+  void make_wrong() { spoiled_ = true; }
   // Returns the floating-point operations of one whole transform on all ranks.
   double flops() const {
     double x = static_cast<double>(layout.nx), y = static_cast<double>(layout.ny), z = static_cast<double>(layout.nz);
@@ -218,7 +218,7 @@ class Cube {
   };
   // Returns the next block of a row, or the first block of the next row, after the block that stays free.
   std::size_t next(std::size_t x) const { return x + 1 < layout.blocks() ? block : 2 * block; }
-  void columns(std::size_t at, const Offsets& from, const Offsets& to, double* work) const {
+  void transform_columns(std::size_t at, const Offsets& from, const Offsets& to, double* work) const {
     for (std::size_t x = 0; x < layout.blocks(); ++x) {
       double* base = data_ + at + x * block;
       along_y_.transform(From{base, from.data(), block}, work, To<false>{base, to.data()});

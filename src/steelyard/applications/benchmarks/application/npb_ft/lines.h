@@ -104,8 +104,8 @@ class Lines {
   // Transforms the lines of a block. `work` has room for length × block doubles.
   template <class Source, class Target>
   void transform(const Source& source, double* work, const Target& target) const {
-    if (steps_.size() == 1) return choose(0, [&]<std::size_t radix> { last<radix>(source, target, 0, length); });
-    choose(0, [&]<std::size_t radix> { turn<radix>(source, Own{work}, steps_[0]); });
+    if (steps_.size() == 1) return dispatch(0, [&]<std::size_t radix> { last<radix>(source, target, 0, length); });
+    dispatch(0, [&]<std::size_t radix> { turn<radix>(source, Own{work}, steps_[0]); });
     for (std::size_t t = 0; t < steps_[0].radix; ++t) part(1, t * steps_[0].apart, work, target);
   }
   // Returns the floating-point operations for each line.
@@ -133,7 +133,7 @@ class Lines {
     return k;
   }
   template <class Do>
-  void choose(std::size_t number, Do what) const {
+  void dispatch(std::size_t number, Do what) const {
     switch (steps_[number].radix) {
       case 8:
         return what.template operator()<8>();
@@ -148,12 +148,12 @@ class Lines {
   void part(std::size_t number, std::size_t first, double* work, const Target& target) const {
     const Step& s = steps_[number];
     if (s.apart == 1)
-      return choose(number, [&]<std::size_t radix> { last<radix>(Own{work}, target, first, first + radix); });
+      return dispatch(number, [&]<std::size_t radix> { last<radix>(Own{work}, target, first, first + radix); });
     Own own{work + first * block};
-    choose(number, [&]<std::size_t radix> { turn<radix>(own, own, s); });
+    dispatch(number, [&]<std::size_t radix> { turn<radix>(own, own, s); });
     if (number + 2 == steps_.size())
-      return choose(number + 1,
-                    [&]<std::size_t radix> { last<radix>(Own{work}, target, first, first + s.radix * s.apart); });
+      return dispatch(number + 1,
+                      [&]<std::size_t radix> { last<radix>(Own{work}, target, first, first + s.radix * s.apart); });
     for (std::size_t t = 0; t < s.radix; ++t) part(number + 1, first + t * s.apart, work, target);
   }
   template <std::size_t radix, class Source>
@@ -237,7 +237,7 @@ class Row {
 #pragma GCC unroll 8
       for (std::size_t i = 0; i < lanes; ++i)
         for (std::size_t pack = 0; pack < packs; ++pack) {
-          Complex a = turned(k + i, pack, work);
+          Complex a = load_rotated(k + i, pack, work);
           re[i * packs + pack] = a.re, im[i * packs + pack] = a.im;
         }
       transpose(re), transpose(im);
@@ -258,7 +258,7 @@ class Row {
   std::size_t length;
 
  private:
-  Complex turned(std::size_t k, std::size_t pack, double* work) const {
+  Complex load_rotated(std::size_t k, std::size_t pack, double* work) const {
     Complex a = Own{work}.load(places_[k], pack);
     const double* w = roots_.data() + k * block + pack * pack_doubles;
     Pack re, im;

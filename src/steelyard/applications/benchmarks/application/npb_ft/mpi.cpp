@@ -28,7 +28,7 @@ struct FT {
         kind(ft_class(problem)),
         policy(p),
         me(static_cast<std::size_t>(r.rank())),
-        size(usable()),
+        size(count_usable_ranks()),
         cube(kind, size, me),
         data(require_memory(), policy, r.team()),
         work_(cube.work(), policy, r.team()),
@@ -36,10 +36,10 @@ struct FT {
         phases(problem.phases, {"tables", "start", "lines", "exchange", "planes", "sums"}) {
     mine.reserve(kind.steps()), sums.reserve(kind.steps());
   }
-  // NPB's untimed start: everything up to the transformed initial state.
+  // Carries out NPB's untimed start: everything up to the transformed initial state.
   void prepare(std::size_t) {
     begin();
-    lines([&](std::size_t y, std::size_t x) { cube.forward_lines(y, x, work_.data()); });
+    transform_lines([&](std::size_t y, std::size_t x) { cube.forward_lines(y, x, work_.data()); });
     sums.clear();
   }
   void run(std::size_t) {
@@ -47,16 +47,16 @@ struct FT {
     mine.clear();
     begin();
     for (std::size_t step = 1; step <= kind.steps(); ++step) {
-      lines([&](std::size_t y, std::size_t x) {
+      transform_lines([&](std::size_t y, std::size_t x) {
         if (step == 1) cube.forward_lines(y, x, work_.data());
         cube.inverse_lines(y, x, work_.data());
       });
       drain_stores();
       cube.advance();
       phases.end_phase(2);
-      exchange(cube.layout.packed, cube.layout.planes);
+      exchange_segments(cube.layout.packed, cube.layout.planes);
       phases.end_phase(3);
-      for (std::size_t z = 0; z < cube.layout.own_z; ++z) cube.plane(z, work_.data());
+      for (std::size_t z = 0; z < cube.layout.own_z; ++z) cube.transform_plane(z, work_.data());
       mine.push_back(cube.sum());
       phases.end_phase(4);
     }
@@ -66,18 +66,18 @@ struct FT {
   }
   Work work() const { return work_of(cube, kind); }
   Check check() {
-    verified = kind.published || sums.empty() ? of_published(kind, sums) : of_invariants();
+    verified = kind.published || sums.empty() ? compare_published(kind, sums) : verify_invariants();
     return verified.check();
   }
   void corrupt() {
-    cube.spoil();
+    cube.make_wrong();
     run(1);
   }
   std::string details() const { return details_of(problem, verified, phases).str(); }
 
  private:
   // Returns how many ranks can share the work: a power of two, and at most one rank for each plane.
-  std::size_t usable() const {
+  std::size_t count_usable_ranks() const {
     std::size_t most = std::min(kind.ny, kind.nz), count = static_cast<std::size_t>(ranks.size());
     if (count <= most && (count & (count - 1)) == 0) return count;
     std::string list;
@@ -89,28 +89,28 @@ struct FT {
     problem.require(ranks.sharing_host() * (cube.layout.doubles + cube.work()) * sizeof(double));
     return cube.layout.doubles;
   }
-  Verification of_invariants() const {
+  Verification verify_invariants() const {
     FtProof proof(kind, cube);
-    std::vector<double> here = proof.of_planes(0, cube.layout.own_z, 0, cube.layout.own_y), all(here.size());
+    std::vector<double> here = proof.sum_planes(0, cube.layout.own_z, 0, cube.layout.own_y), all(here.size());
     reduce(here.data(), all.data(), here.size(), ranks.comm());
     return proof.verification(sums, all);
   }
-  // Up to the initial state, transformed along x and y, in planes of y.
+  // Computes the initial state, transforms it along x and y, and moves it to planes of y.
   void begin() {
     cube.start(data.data());
     phases.end_phase(0);
     for (std::size_t z = 0; z < cube.layout.own_z; ++z) cube.start_plane(z, work_.data());
     phases.end_phase(1);
-    exchange(cube.layout.planes, cube.layout.modes);
+    exchange_segments(cube.layout.planes, cube.layout.modes);
     phases.end_phase(3);
   }
   template <class Do>
-  void lines(Do what) {
+  void transform_lines(Do what) {
     for (std::size_t y = 0; y < cube.layout.own_y; ++y)
       for (std::size_t x = 0; x < cube.layout.blocks(); ++x) what(y, x);
   }
-  // Segment r of one array to rank r, whose segment for this rank comes into the other; one's own is there already.
-  void exchange(std::size_t from, std::size_t to) {
+  // Sends segment r of one array to rank r and receives its segment into the other; its own one is there already.
+  void exchange_segments(std::size_t from, std::size_t to) {
     const Layout& l = cube.layout;
     int blocks = static_cast<int>(l.segment / block), open = 0;
     for (std::size_t distance = 1; distance < size; ++distance) {

@@ -19,15 +19,15 @@ class FtProof {
       : kind_(c),
         cube_(cube),
         series_(std::max({c.nx, c.ny, c.nz})),
-        damping_{damping(c.nx), damping(c.ny), damping(c.nz)},
+        damping_{make_damping(c.nx), make_damping(c.ny), make_damping(c.nz)},
         points_{Point(c, {0, 0, 0}), Point(c, {c.nx - 1, 1, c.nz / 2}), Point(c, {c.nx / 3, c.ny / 5, c.nz / 7})} {
-    std::vector<Number> roots = turns(series_.size(), 1);
+    std::vector<Number> roots = make_rotations(series_.size(), 1);
     for (std::size_t k = 0; k < series_.size(); ++k)
       for (std::size_t j = 1; j <= Cube::points; ++j) series_[k] += roots[k * j % roots.size()] / total();
   }
 
   // Returns this rank's sums over planes of z of the initial state and planes of y of the modes; the ranks add them up.
-  std::vector<double> of_planes(std::size_t z0, std::size_t z1, std::size_t y0, std::size_t y1) const {
+  std::vector<double> sum_planes(std::size_t z0, std::size_t z1, std::size_t y0, std::size_t y1) const {
     Sums out(kind_.steps());
     for (std::size_t z = z0; z < z1; ++z) add_start(out, cube_.layout.me * cube_.layout.own_z + z);
     for (std::size_t y = y0; y < y1; ++y)
@@ -39,12 +39,12 @@ class FtProof {
   Verification verification(const Checksums& computed, const std::vector<double>& doubles) const {
     Verification out{0, {}, false};
     Sums sums(kind_.steps(), doubles);
-    both(out, "sum of the initial state", sums.first_mode / total(), sums.start / total(), 1e-12);
+    require(out, "sum of the initial state", sums.first_mode / total(), sums.start / total(), 1e-12);
     out.require("energy of the modes", sums.energy_of_modes, sums.energy * total(), 1e-12);
     for (std::size_t i = 0; i < points_.size(); ++i)
-      both(out, join({"initial state at point ", i + 1}), sums.at_points[i] / total(), points_[i].number, 1e-12);
+      require(out, join({"initial state at point ", i + 1}), sums.at_points[i] / total(), points_[i].number, 1e-12);
     for (std::size_t t = 0; t < computed.size(); ++t)
-      both(out, join({"part of checksum ", t + 1}), computed[t], sums.checksums[t], 1e-12);
+      require(out, join({"part of checksum ", t + 1}), computed[t], sums.checksums[t], 1e-12);
     return out;
   }
 
@@ -85,7 +85,7 @@ class FtProof {
     std::vector<Number> x, y, z;
     Number number;
     Point(const FtClass& c, std::array<std::size_t, 3> at)
-        : x(turns(c.nx, at[0])), y(turns(c.ny, at[1])), z(turns(c.nz, at[2])) {
+        : x(make_rotations(c.nx, at[0])), y(make_rotations(c.ny, at[1])), z(make_rotations(c.nz, at[2])) {
       Generator generator;
       generator.skip(2 * ((at[2] * c.ny + at[1]) * c.nx + at[0]));
       double real = generator.next();
@@ -94,14 +94,14 @@ class FtProof {
   };
 
   // Returns exp(2 pi i k times / n) for each k.
-  static std::vector<Number> turns(std::size_t n, std::size_t times) {
+  static std::vector<Number> make_rotations(std::size_t n, std::size_t times) {
     std::vector<Number> out(n);
     for (std::size_t k = 0; k < n; ++k)
       out[k] = std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(k * times % n) / static_cast<double>(n));
     return out;
   }
   // Returns exp(-4 alpha pi^2 k^2 t) for each step t and, within a step, for each k.
-  std::vector<double> damping(std::size_t n) const {
+  std::vector<double> make_damping(std::size_t n) const {
     std::vector<double> out;
     for (std::size_t t = 1; t <= kind_.steps(); ++t)
       for (std::size_t i = 0; i < n; ++i) {
@@ -111,7 +111,7 @@ class FtProof {
     return out;
   }
   double total() const { return static_cast<double>(kind_.points()); }
-  static void both(Verification& out, const std::string& name, Number value, Number expected, double allowed) {
+  static void require(Verification& out, const std::string& name, Number value, Number expected, double allowed) {
     double error = std::abs(value - expected) / std::abs(expected);
     out.quantities.emplace_back(join({"real ", name}), value.real(), expected.real(), error, allowed);
     out.quantities.emplace_back(join({"imaginary ", name}), value.imag(), expected.imag(), error, allowed);
@@ -161,7 +161,7 @@ class FtProof {
 };
 
 // Returns both parts of each checksum, with the error of the complex number.
-inline Verification of_published(const FtClass& c, const Checksums& sums) {
+inline Verification compare_published(const FtClass& c, const Checksums& sums) {
   Verification out{1e-12, {}};
   for (std::size_t i = 0; i < sums.size(); ++i) {
     std::complex<double> published(c.checksums[i][0], c.checksums[i][1]);

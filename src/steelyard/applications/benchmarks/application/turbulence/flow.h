@@ -1,5 +1,4 @@
-// The flow of one rank: columns of modes of its velocity along z. A time step advances them, and the planes are
-// multiplied in between.
+// The flow of one rank: columns of modes of its velocity along z. A time step advances them and multiplies in planes.
 //
 // Navier-Stokes in rotational form: du/dt = P(u x w) - viscosity k^2 u, with w = ik x u. P removes the part along k. A
 // factor handles friction exactly. Three stages of third order handle the rest, with one additional set of numbers
@@ -47,10 +46,10 @@ class Flow {
     for (std::size_t z = 0; z < grid.z.n; ++z) from_z_.push_back(z * three * mine_.count() * block);
     for (std::size_t s = 0; s < stages; ++s)
       for (auto [axis, to] : {std::pair{&grid_.y, &decay_y_[s]}, {&grid_.z, &decay_z_[s]}})
-        for (std::size_t m = 0; m < axis->modes(); ++m) to->push_back(decay(s, axis->wave(m)));
+        for (std::size_t m = 0; m < axis->modes(); ++m) to->push_back(damping_factor(s, axis->wave(m)));
   }
   static double bytes(const Grid& grid, std::size_t ranks, std::size_t me, std::size_t threads) {
-    Way there(grid, ranks, me, six), back(grid, ranks, me, three);
+    Pieces there(grid, ranks, me, six), back(grid, ranks, me, three);
     std::size_t ways = there.sent.back() + back.sent.back();
     if (ranks > 1) ways += there.got.back() + back.got.back();
     std::size_t states = 2 * three * grid.z.modes() * Share(grid.columns, ranks, me).count();
@@ -72,8 +71,8 @@ class Flow {
     });
   }
   // Computes the velocity and the vorticity of a worker's columns, and stores them for the planes.
-  void fields(Worker w) {
-    columns(w, [&](std::size_t c) { fields_of(c, rooms_[w.index]); });
+  void compute_fields(Worker w) {
+    columns(w, [&](std::size_t c) { compute_fields_at(c, rooms_[w.index]); });
   }
   void multiply(Worker w) {
     auto [first, end] = w.part(planes_of_.count(), 1);
@@ -86,7 +85,7 @@ class Flow {
   void advance(Worker w, std::size_t stage, bool last) {
     columns(w, [&](std::size_t c) {
       advance_column(c, stage, rooms_[w.index]);
-      if (!last) fields_of(c, rooms_[w.index]);
+      if (!last) compute_fields_at(c, rooms_[w.index]);
     });
   }
   // Returns the sums of a worker's columns.
@@ -99,7 +98,7 @@ class Flow {
     return out;
   }
   // Makes one mode wrong, on the rank that holds it.
-  void spoil() {
+  void make_wrong() {
     if (mine_.first == 0) line(u_, 0, 0)[2 * block + 1] += 1e-3;
   }
 
@@ -108,7 +107,7 @@ class Flow {
   double* planes_out() { return multiplied_.data(); }
   double* columns_in() { return products_.data(); }
   const Grid& grid() const { return grid_; }
-  const Way there, back;
+  const Pieces there, back;
 
   // Returns the floating-point operations of a step on all ranks: 18 per mode for its vorticity, 54 for its advance.
   double flops() const {
@@ -127,7 +126,7 @@ class Flow {
     auto [first, end] = w.part(mine_.count(), 1);
     for (std::size_t c = first; c < end; ++c) what(c);
   }
-  double decay(std::size_t stage, double k) const {
+  double damping_factor(std::size_t stage, double k) const {
     return std::exp(-viscosity * k * k * length_of[stage] * grid_.step());
   }
   double ky(std::size_t c) const { return grid_.y.wave((mine_.first + c) / grid_.blocks); }
@@ -137,7 +136,7 @@ class Flow {
     for (std::size_t i = 0; i < pack_doubles; ++i) out[i] = kx(c) + static_cast<double>(pack * pack_doubles + i);
     return out;
   }
-  void fields_of(std::size_t c, Room& room) const {
+  void compute_fields_at(std::size_t c, Room& room) const {
     const std::size_t length = grid_.z.n * block;
     for (std::size_t p = 0; p < packs; ++p) {
       const Pack x = kx(c, p), y = pack_of(ky(c));
@@ -172,7 +171,7 @@ class Flow {
     for (std::size_t p = 0; p < packs; ++p) {
       const Pack x = kx(c, p), y = pack_of(ky(c));
       Pack decay_x;
-      for (std::size_t i = 0; i < pack_doubles; ++i) decay_x[i] = decay(stage, x[i]);
+      for (std::size_t i = 0; i < pack_doubles; ++i) decay_x[i] = damping_factor(stage, x[i]);
       decay_x *= decay_y_[stage][(mine_.first + c) / grid_.blocks];
       for (std::size_t m = 0; m < grid_.z.modes(); ++m) {
         const Pack z = pack_of(grid_.z.wave(m)), square = x * x + y * y + z * z;
@@ -212,7 +211,7 @@ class Flow {
   const Grid grid_;
   const bool alone_;
   const Share mine_, planes_of_;
-  Along along_z_;
+  AxisTransforms along_z_;
   Planes planes_;
   Offsets places_z_, from_z_;
   std::array<std::vector<double>, stages> decay_y_, decay_z_;

@@ -63,12 +63,12 @@ struct Grid {
 
 // The order in which one of `ranks` stores numbers between columns and planes: by planes, then fields, then columns,
 // each with one block. The numbers that one rank sends to another rank lie in one piece.
-struct Way {
+struct Pieces {
   std::size_t fields;
   std::vector<std::size_t> base, stride;  // by planes, for each column: offset in blocks, distance of fields
   std::vector<std::size_t> sent, got;     // by columns, by planes: begin of each rank's piece, and the end
 
-  Way(const Grid& grid, std::size_t ranks, std::size_t me, std::size_t each) : fields(each) {
+  Pieces(const Grid& grid, std::size_t ranks, std::size_t me, std::size_t each) : fields(each) {
     Share mine(grid.columns, ranks, me), planes(grid.z.n, ranks, me);
     for (std::size_t r = 0; r < ranks; ++r) {
       Share theirs(grid.columns, ranks, r);

@@ -36,10 +36,11 @@ class Planes {
   }
 
   // Reads the six fields of plane `z` from `in`, and writes the three fields of the product to `out`.
-  void multiply(std::size_t z, const double* in, const Way& way_in, double* out, const Way& way_out, Room& room) const {
+  void multiply(std::size_t z, const double* in, const Pieces& way_in, double* out, const Pieces& way_out,
+                Room& room) const {
     for (std::size_t f = 0; f < six; ++f)
-      for (std::size_t b = 0; b < grid_.blocks; ++b) values_along_y(z, f, b, in, way_in, room);
-    for (std::size_t y = 0; y < grid_.y.n; y += 2 * lanes) sixteen_rows(y, room);
+      for (std::size_t b = 0; b < grid_.blocks; ++b) to_values(z, f, b, in, way_in, room);
+    for (std::size_t y = 0; y < grid_.y.n; y += 2 * lanes) transform_sixteen_rows(y, room);
     for (std::size_t f = 0; f < three; ++f)
       for (std::size_t b = 0; b < grid_.blocks; ++b) {
         const double* from = room.fields + f * room.plane + b * block;
@@ -58,7 +59,7 @@ class Planes {
   static void copy(const double* from, double* to) {
     for (std::size_t i = 0; i < block; i += pack_doubles) pack_at(to + i) = pack_at(from + i);
   }
-  void values_along_y(std::size_t z, std::size_t f, std::size_t b, const double* in, const Way& way, Room& room) const {
+  void to_values(std::size_t z, std::size_t f, std::size_t b, const double* in, const Pieces& way, Room& room) const {
     for (std::size_t m = 0; m < grid_.y.modes(); ++m) {
       const double* from = in + way.in_plane(z, f, m * grid_.blocks + b);
       double* to = room.modes + grid_.y.frequency(m) * block;
@@ -68,7 +69,7 @@ class Planes {
     along_y_.values(room.modes, room.work, room.fields + f * room.plane + b * block, places_y_);
   }
   // One transform computes the third field of the product for both sets of eight rows.
-  void sixteen_rows(std::size_t y, Room& room) const {
+  void transform_sixteen_rows(std::size_t y, Room& room) const {
     for (std::size_t half = 0; half < 2; ++half) {
       double* at = room.fields + (y + half * lanes) * room.row;
       for (std::size_t pair = 0; pair < three; ++pair) {
@@ -79,30 +80,30 @@ class Planes {
     double *first = room.values[0], *second = room.values[3], *third = room.values[1];
     for (std::size_t i = 0; i < grid_.x.n * block; i += block)
       for (std::size_t p = 0; p < lanes; p += pack_doubles) {
-        Pack one = cross(room, 0, i + p), two = cross(room, 3, i + p);
+        Pack one = cross_product(room, 0, i + p), two = cross_product(room, 3, i + p);
         pack_at(third + i + p) = one, pack_at(third + i + lanes + p) = two;
       }
     double* at = room.fields + y * room.row;
     const std::size_t next = lanes * room.row;
-    back(first, at, at + room.plane, room), back(second, at + next, at + next + room.plane, room);
-    back(third, at + 2 * room.plane, at + 2 * room.plane + next, room);
+    transform_back(first, at, at + room.plane, room), transform_back(second, at + next, at + next + room.plane, room);
+    transform_back(third, at + 2 * room.plane, at + 2 * room.plane + next, room);
   }
   // Multiplies velocity and vorticity. x and y of the product replace those of the velocity; z is returned.
-  static Pack cross(Room& room, std::size_t first, std::size_t i) {
+  static Pack cross_product(Room& room, std::size_t first, std::size_t i) {
     double *a = room.values[first], *b = room.values[first + 1], *c = room.values[first + 2];
     Pack ux = pack_at(a + i), uy = pack_at(a + i + lanes), uz = pack_at(b + i);
     Pack wx = pack_at(b + i + lanes), wy = pack_at(c + i), wz = pack_at(c + i + lanes);
     pack_at(a + i) = uy * wz - uz * wy, pack_at(a + i + lanes) = uz * wx - ux * wz;
     return ux * wy - uy * wx;
   }
-  void back(double* values, double* one, double* two, Room& room) const {
+  void transform_back(double* values, double* one, double* two, Room& room) const {
     rows_.along().frequencies(Own{values}, room.work, room.frequencies);
     rows_.split(room.frequencies, one, two, room.row);
   }
 
   Grid grid_;
-  Rows rows_;
-  Along along_y_;
+  PairedRows rows_;
+  AxisTransforms along_y_;
   Offsets places_y_, places_x_, from_y_;
 };
 

@@ -45,26 +45,26 @@ struct Proof {
   double time = 0;
   Sums sums;
 
-  double energy_off() const { return std::fabs(sums.energy() / energy_at(time) - 1); }
-  double enstrophy_off() const { return std::fabs(sums.enstrophy / enstrophy_at(time) - 1); }
+  double energy_error() const { return std::fabs(sums.energy() / energy_at(time) - 1); }
+  double enstrophy_error() const { return std::fabs(sums.enstrophy / enstrophy_at(time) - 1); }
   // The divergence, relative to the vorticity: zero except for rounding.
   double divergence() const { return std::sqrt(sums.divergence / sums.square); }
   // The directions x and y are equal except for a rotation.
-  double unlike() const { return std::fabs(sums.energy_x / sums.energy_y - 1); }
+  double anisotropy() const { return std::fabs(sums.energy_x / sums.energy_y - 1); }
 
   Check check(double allowed) const {
-    std::string wrong = beyond("the energy's difference from its series", energy_off(), allowed);
-    if (wrong.empty()) wrong = beyond("the enstrophy's difference from its series", enstrophy_off(), allowed);
-    if (wrong.empty()) wrong = beyond("the divergence", divergence(), 1e-13);
-    if (wrong.empty()) wrong = beyond("the difference of the energies along x and y", unlike(), 1e-12);
+    std::string wrong = describe_error("the energy's difference from its series", energy_error(), allowed);
+    if (wrong.empty()) wrong = describe_error("the enstrophy's difference from its series", enstrophy_error(), allowed);
+    if (wrong.empty()) wrong = describe_error("the divergence", divergence(), 1e-13);
+    if (wrong.empty()) wrong = describe_error("the difference of the energies along x and y", anisotropy(), 1e-12);
     if (!wrong.empty()) return {false, wrong};
-    return {true, join({"energy and enstrophy differ from their series by ", energy_off(), " and ", enstrophy_off(),
+    return {true, join({"energy and enstrophy differ from their series by ", energy_error(), " and ", enstrophy_error(),
                         ", allowed ", allowed, "; divergence ", divergence()})};
   }
 
  private:
   // NaN counts as an error beyond every bound.
-  static std::string beyond(const std::string& what, double value, double allowed) {
+  static std::string describe_error(const std::string& what, double value, double allowed) {
     if (value <= allowed) return "";
     return join({what, " is ", value, ", allowed ", allowed});
   }

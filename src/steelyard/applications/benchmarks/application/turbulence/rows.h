@@ -7,20 +7,20 @@ namespace steelyard::turbulence {
 using npb::Complex, npb::Lines, npb::Offsets, npb::Own, npb::To;
 
 // The offsets of the numbers 0, 1, 2 … of a line whose blocks follow each other.
-inline Offsets straight(std::size_t n, std::size_t stride = block) {
+inline Offsets in_order(std::size_t n, std::size_t stride = block) {
   Offsets out(n);
   for (std::size_t i = 0; i < n; ++i) out[i] = i * stride;
   return out;
 }
 
 // The transforms of one axis: whole lines, and the few of their modes that are kept.
-class Along {
+class AxisTransforms {
  public:
-  explicit Along(const Axis& axis) : axis_(axis), lines_(axis.n), own_(lines_.targets(straight(axis.n))) {
+  explicit AxisTransforms(const Axis& axis) : axis_(axis), lines_(axis.n), own_(lines_.targets(in_order(axis.n))) {
     lines_.compute_roots();
   }
   // Returns the offsets of values that lie `stride` doubles apart.
-  Offsets targets(std::size_t stride) const { return lines_.targets(straight(axis_.n, stride)); }
+  Offsets targets(std::size_t stride) const { return lines_.targets(in_order(axis_.n, stride)); }
   // Transforms the modes in `line`, with imaginary parts first. Modes that are not kept are zero.
   void values(double* line, double* work, double* to, const Offsets& places) const {
     lines_.transform(Own{line}, work, To<true>{to, places.data()});
@@ -40,7 +40,7 @@ class Along {
 };
 
 // Transposes eight rows of y: the block of modes of row i lies at `rows[i * stride]`; then the rows lie side by side.
-struct Turned {
+struct TransposedRows {
   alignas(64) Pack re[lanes * packs], im[lanes * packs];
 
   void load(const double* rows, std::size_t stride) {
@@ -61,14 +61,14 @@ struct Turned {
   }
 };
 
-class Rows {
+class PairedRows {
  public:
-  explicit Rows(const Grid& grid) : grid_(grid), along_(grid.x) {}
+  explicit PairedRows(const Grid& grid) : grid_(grid), along_(grid.x) {}
 
   // Stores the modes a and b of eight rows (`stride` doubles apart) in `line`, as a + i b, imaginary parts first. The
   // part of `line` beyond the last mode must be zero, and stays zero.
   void join(const double* a, const double* b, std::size_t stride, double* line) const {
-    Turned s, t;
+    TransposedRows s, t;
     for (std::size_t k0 = 0; k0 <= grid_.x.most; k0 += lanes) {
       s.load(a + k0 / lanes * block, stride), t.load(b + k0 / lanes * block, stride);
       for (std::size_t k = k0; k < k0 + lanes && k <= grid_.x.most; ++k)
@@ -81,7 +81,7 @@ class Rows {
   }
   // Separates the frequencies in `line` into the modes a and b of eight rows.
   void split(const double* line, double* a, double* b, std::size_t stride) const {
-    Turned s, t;
+    TransposedRows s, t;
     for (std::size_t k0 = 0; k0 <= grid_.x.most; k0 += lanes) {
       for (std::size_t k = k0; k < k0 + lanes; ++k)
         for (std::size_t p = 0; p < packs; ++p) {
@@ -97,7 +97,7 @@ class Rows {
       s.store(a + k0 / lanes * block, stride), t.store(b + k0 / lanes * block, stride);
     }
   }
-  const Along& along() const { return along_; }
+  const AxisTransforms& along() const { return along_; }
 
  private:
   static void put(double* line, std::size_t k, std::size_t p, Pack re, Pack im) {
@@ -106,7 +106,7 @@ class Rows {
   }
 
   Grid grid_;
-  Along along_;
+  AxisTransforms along_;
 };
 
 }  // namespace steelyard::turbulence

@@ -1,6 +1,6 @@
 // The simulation on threads and on ranks: a number of steps, from the vortex of Taylor and Green on.
 //
-// A Link moves fields from columns to planes and back, and adds values: `to_planes(flow)`, `to_columns(flow)`,
+// A Link moves fields between columns and planes, and adds values: `to_planes(flow)`, `to_columns(flow)`,
 // `sum(values)`.
 #pragma once
 #include "../npb/problem.h"
@@ -54,22 +54,21 @@ class Simulation {
   }
   void run(Worker w) {
     if (w.index == 0) phases_.begin();
-    flow_.fields(w);
+    flow_.compute_fields(w);
     const std::size_t all = stages * request_.steps;
     for (std::size_t i = 0; i < all; ++i) {
-      between(w, 0, [&] { link_.to_planes(flow_); });
+      move_between_phases(w, 0, [&] { link_.to_planes(flow_); });
       flow_.multiply(w);
-      between(w, 2, [&] { link_.to_columns(flow_); });
+      move_between_phases(w, 2, [&] { link_.to_columns(flow_); });
       flow_.advance(w, i % stages, i + 1 == all);
     }
     if (w.index == 0) phases_.end_phase(0), ran_ = request_.steps;
   }
-  void corrupt() { flow_.spoil(); }
+  void corrupt() { flow_.make_wrong(); }
   Work work() const {
     const Grid& g = request_.grid;
     double steps = static_cast<double>(request_.steps), modes = static_cast<double>(g.columns * g.z.modes());
-    // Velocities and the changes of the last stage are read and written. Six fields go to the planes, and three come
-    // back.
+    // Velocities and the last stage's changes are read and written. Six fields go to the planes, and three come back.
     double number = 16 * lanes, way = static_cast<double>(g.columns * g.z.n) * (six + three) * 2;
     double bytes = stages * number * (modes * three * 4 + way);
     return {{"operations", steps * g.points()},
@@ -97,8 +96,8 @@ class Simulation {
         .add("time", proof_.time)
         .add("energy", proof_.sums.energy())
         .add("enstrophy", proof_.sums.enstrophy)
-        .add("energy_off", proof_.energy_off())
-        .add("enstrophy_off", proof_.enstrophy_off())
+        .add("energy_off", proof_.energy_error())
+        .add("enstrophy_off", proof_.enstrophy_error())
         .add("divergence", proof_.divergence());
     if (request_.phases) out.add("phases", phases_.json());
     return out.str();
@@ -107,7 +106,7 @@ class Simulation {
  private:
   // All threads have ended a phase. One worker then moves the fields to the next phase.
   template <class Carry>
-  void between(Worker w, std::size_t phase, Carry carry) {
+  void move_between_phases(Worker w, std::size_t phase, Carry carry) {
     team_.barrier().wait();
     if (w.index == 0) phases_.end_phase(phase), carry(), phases_.end_phase(phase + 1);
     team_.barrier().wait();
