@@ -213,7 +213,7 @@ COUNTED = """
 #include <cstdlib>
 #include "integrals.h"
 using namespace steelyard;
-template <class M> [[gnu::noinline]] double compute(const Coefficients& c, std::size_t n) { return Module<M>::compute(c, n); }
+template <class M> [[gnu::noinline]] double compute(const Coefficients& c, std::size_t n) { return FlopModule<M>::compute(c, n); }
 int main(int, char** words) {
   Coefficients c;
   asm volatile("" ::"r"(&c) : "memory");

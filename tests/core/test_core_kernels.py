@@ -180,7 +180,7 @@ def test_every_loop_is_measured_with_vectors_and_without(preset: str, two_socket
     near = {
         (c.kernel, c.parameters["vectors"])
         for c in plan.launches[0].cases
-        if c.parameters["elements"] == groups.near(two_sockets)
+        if c.parameters["elements"] == groups.fit_first_cache(two_sockets)
     }
     assert near == {(k, v) for k in groups.KERNELS for v in ("yes", "no")}
 
@@ -205,7 +205,7 @@ def test_full_reaches_four_times_the_caches_with_every_loop(two_sockets: Machine
 
 
 def test_lengths_begin_short_and_go_on_eight_a_decade() -> None:
-    found = groups.lengths(1000)
+    found = groups.list_lengths(1000)
     assert found[:12] == (1, 2, 3, 4, 5, 8, 15, 31, 42, 56, 75, 100)
     assert found[-9:] == (100, 133, 178, 237, 316, 422, 562, 750, 1000)
 
@@ -240,7 +240,7 @@ def test_a_loop_has_one_cores_share_of_the_flops_and_the_memory_beyond_the_cache
     assert share.value == 1e11
     assert "1 thread's share (0.25) of 4 cores" in share.source
     assert kernels.limit("bandwidth", loop("copy", 1.0), here) is None
-    assert kernels.limit("bandwidth", loop("copy", 9.0, groups.beyond(here)), here) == limits["memory_bandwidth"]
+    assert kernels.limit("bandwidth", loop("copy", 9.0, groups.exceed_caches(here)), here) == limits["memory_bandwidth"]
     half = kernels.limit("flops", loop("triad", 1.0), replace(here, cpu_quota=2.0))
     assert half.value == 2e11  # the quota is in the limit already: two cores' worth
 
@@ -352,8 +352,8 @@ def test_times_on_no_line_give_no_speed_of_endless_vectors() -> None:
 
 def test_figure_5_stands_over_the_operations_for_each_word() -> None:
     here = machine()
-    found = [loop(k, 1.0, groups.near(here), kept) for k in groups.INTENSITY for kept in ("yes", "no")]
-    found += [loop(k, 2.0, groups.beyond(here)) for k in groups.INTENSITY]
+    found = [loop(k, 1.0, groups.fit_first_cache(here), kept) for k in groups.INTENSITY for kept in ("yes", "no")]
+    found += [loop(k, 2.0, groups.exceed_caches(here)) for k in groups.INTENSITY]
     lines = {s.name: s for s in figures(*found, here=here)["kernels-intensity"].series}
     assert set(lines) == {"first cache, scalar", "first cache, vectors", "memory, vectors"}
     assert lines["memory, vectors"].x == pytest.approx((1, 3, 5, 9, 17))
@@ -362,14 +362,14 @@ def test_figure_5_stands_over_the_operations_for_each_word() -> None:
 
 def test_a_cores_share_of_the_limit_heeds_a_quota() -> None:
     here = machine(limits={"flops": Limit(2e11, "flop/s", "2 of 4 cores")}, cpu_quota=2.0)
-    found = [loop("horner1", 1.0, groups.near(here))]
+    found = [loop("horner1", 1.0, groups.fit_first_cache(here))]
     (mark,) = figures(*found, here=here)["kernels-intensity"].marks
     assert mark.at == 1e11
 
 
 def test_the_gain_of_vectors_is_the_scalar_time_over_theirs() -> None:
     here = machine()
-    near = groups.near(here)
+    near = groups.fit_first_cache(here)
     found = [loop(k, c, near, v) for k in ("add", "strided_copy") for c, v in ((1.0, "no"), (0.25, "yes"))]
     bars = figures(*found, here=here)["kernels-gain"].series[0]
     assert bars.x == ("strided_copy", "add")
@@ -378,7 +378,7 @@ def test_the_gain_of_vectors_is_the_scalar_time_over_theirs() -> None:
 
 def test_compilers_stand_side_by_side_with_a_mean_by_time() -> None:
     here = machine()
-    near = groups.near(here)
+    near = groups.fit_first_cache(here)
     found = [loop("add", 1.0, near, toolchain="a"), loop("exp", 9.0, near, toolchain="a")]
     found += [
         loop("add", 1.0, near, toolchain="b"),

@@ -26,7 +26,7 @@ def test_000_figure_5() -> set[str]:
             2 * degree * length / min(0.3e9 * degree * share, 3e9),
             {"flops": 2.0 * degree * length, "bytes": 16.0 * length, "results": float(length)},
         )
-        for length, share in ((groups.near(here), 4), (groups.beyond(here), 1))
+        for length, share in ((groups.fit_first_cache(here), 4), (groups.exceed_caches(here), 1))
         for kernel, degree in zip(groups.INTENSITY, (1, 3, 5, 9, 17), strict=True)
     ]
     shown = show(judged(results, here), "core.kernels")

@@ -9,7 +9,7 @@ using namespace steelyard;
 // Reads from windows; the owners of the blocks take no part.
 class OneSided {
  public:
-  OneSided(Params& p, Ranks& ranks, const Spread& of) : all_(ranks.world()), of_(of) {
+  OneSided(Params& p, Ranks& ranks, const SpreadVector& of) : all_(ranks.world()), of_(of) {
     all_or_none(ranks, [&] {
       here_.emplace(of.count * of.L, MemoryPolicy(p), ranks.team());
       need_room(8 * of.M, ranks);
@@ -28,9 +28,9 @@ class OneSided {
   }
 
   double* data() const { return reinterpret_cast<double*>(window_->data()); }
-  const double* here() const { return here_->data(); }
+  const double* own_data() const { return here_->data(); }
   // Requests the blocks of other ranks. After `arrive` they are in `here`, in the same order.
-  std::size_t ask(const Block* blocks) {
+  std::size_t request_blocks(const Block* blocks) {
     std::size_t fetched = 0;
     int n = static_cast<int>(of_.L);
     for (std::size_t i = 0; i < of_.count; ++i) {
@@ -41,10 +41,10 @@ class OneSided {
     }
     return fetched;
   }
-  void arrive() { MPI_Win_flush_all(window_->get()); }
+  void await_blocks() { MPI_Win_flush_all(window_->get()); }
   // All ranks stay in MPI until all have finished, because some MPIs answer only there.
-  void finish() { all_.barrier(); }
-  std::vector<Block> order(const Block* blocks) const {
+  void finish_samples() { all_.barrier(); }
+  std::vector<Block> order_of_sums(const Block* blocks) const {
     std::vector<Block> others;
     std::copy_if(blocks, blocks + of_.count, std::back_inserter(others), [&](Block b) { return b.owner != of_.rank; });
     return others;
@@ -52,7 +52,7 @@ class OneSided {
 
  private:
   const Group& all_;
-  const Spread& of_;
+  const SpreadVector& of_;
   std::optional<Buffer<double>> here_;
   std::optional<Window> window_;
   std::vector<MPI_Aint> shifts_;
@@ -61,7 +61,7 @@ class OneSided {
 // Each rank sends the other ranks lists of the blocks that it wants, and answers their lists while it waits.
 class TwoSided {
  public:
-  TwoSided(Params& p, Ranks& ranks, const Spread& of)
+  TwoSided(Params& p, Ranks& ranks, const SpreadVector& of)
       : of_(of), wanted_(of.count), first_(of.ranks + 1), next_(of.ranks) {
     all_or_none(ranks, [&] {
       mine_.emplace(of.M, MemoryPolicy(p), ranks.team());
@@ -73,7 +73,7 @@ class TwoSided {
     if (!mine_->still_holds(content)) of.fill(mine_->data());
     mine_->promise(content);
     own_.reserve(2 * of.ranks);
-    for (int slot = 0; slot < slots; ++slot) listen(slot);
+    for (int slot = 0; slot < slots; ++slot) post_request_receive(slot);
   }
   ~TwoSided() {
     for (int slot = 0; slot < slots; ++slot) {
@@ -85,8 +85,8 @@ class TwoSided {
   TwoSided& operator=(const TwoSided&) = delete;
 
   double* data() const { return mine_->data(); }
-  const double* here() const { return here_->data(); }
-  std::size_t ask(const Block* blocks) {
+  const double* own_data() const { return here_->data(); }
+  std::size_t request_blocks(const Block* blocks) {
     sort(blocks);
     own_.clear();
     int words = static_cast<int>(of_.L);
@@ -100,26 +100,26 @@ class TwoSided {
     }
     return first_[of_.ranks];
   }
-  void arrive() {
+  void await_blocks() {
     int done = 0, n = static_cast<int>(own_.size());
     spin_until([&] {
-      serve();
+      answer_requests();
       MPI_Testall(n, own_.data(), &done, MPI_STATUSES_IGNORE);
       return done != 0;
     });
   }
   // Answers lists until all ranks have their blocks.
-  void finish() {
+  void finish_samples() {
     MPI_Request all;
     MPI_Ibarrier(group_->comm(), &all);
     int done = 0;
     spin_until([&] {
-      serve();
+      answer_requests();
       MPI_Test(&all, &done, MPI_STATUS_IGNORE);
       return done != 0;
     });
   }
-  std::vector<Block> order(const Block* blocks) {
+  std::vector<Block> order_of_sums(const Block* blocks) {
     sort(blocks);
     std::vector<Block> others;
     for (std::size_t owner = 0; owner < of_.ranks; ++owner)
@@ -132,7 +132,7 @@ class TwoSided {
   static constexpr int slots = 4;  // lists that can be answered at the same time
   static constexpr int asking = 1, answering = 2;
 
-  // The numbers of the blocks of others side by side, by owner: `first_[owner]` is where an owner's begin.
+  // Sorts the numbers of the blocks of other ranks by owner: those of an owner begin at `first_[owner]`.
   void sort(const Block* blocks) {
     std::fill(first_.begin(), first_.end(), 0);
     for (std::size_t i = 0; i < of_.count; ++i) first_[blocks[i].owner + 1] += blocks[i].owner != of_.rank;
@@ -140,18 +140,18 @@ class TwoSided {
     for (std::size_t i = 0; i < of_.count; ++i)
       if (blocks[i].owner != of_.rank) wanted_[next_[blocks[i].owner]++] = blocks[i].number;
   }
-  void listen(int slot) {
+  void post_request_receive(int slot) {
     listens_[slot] = true;
     MPI_Irecv(lists_[slot].data(), static_cast<int>(of_.count), MPI_UINT32_T, MPI_ANY_SOURCE, asking, group_->comm(),
               &open_[slot]);
   }
   // Every slot has one open request: it waits for a list, or sends the answer.
-  void serve() {
+  void answer_requests() {
     int slot, done;
     MPI_Status status;
     MPI_Testany(slots, open_, &slot, &done, &status);
     if (!done || slot == MPI_UNDEFINED) return;
-    if (!listens_[slot]) return listen(slot);
+    if (!listens_[slot]) return post_request_receive(slot);
     int n;
     MPI_Get_count(&status, MPI_UINT32_T, &n);
     double* to = answers_[slot].data();
@@ -162,7 +162,7 @@ class TwoSided {
               group_->comm(), &open_[slot]);
   }
 
-  const Spread& of_;
+  const SpreadVector& of_;
   std::optional<Buffer<double>> mine_, here_;
   std::unique_ptr<Group> group_;
   std::vector<std::uint32_t> wanted_;
@@ -176,39 +176,39 @@ class TwoSided {
 
 // One operation is one buffer of indices: 1024 blocks, or fewer if they are long.
 template <class Way>
-struct ApexMap : Spread {
+struct ApexMap : SpreadVector {
   Way way;
 
-  ApexMap(Params& p, Ranks& ranks) : Spread(p, ranks), way(p, ranks, *this) {}
+  ApexMap(Params& p, Ranks& ranks) : SpreadVector(p, ranks), way(p, ranks, *this) {}
   void prepare(std::size_t operations) { draw(operations); }
   void run(std::size_t operations) {
     double sum = 0, read_places = 0;
     for (std::size_t i = 0, at = 0; i < operations; ++i, at = at + 1 == places.size() ? 0 : at + 1) {
       const Block* these = blocks.data() + at * count;
-      std::size_t fetched = way.ask(these);
+      std::size_t fetched = way.request_blocks(these);
       for (std::size_t k = 0; k < count; ++k)
         if (these[k].owner == rank) sum += sum_of(way.data() + L * these[k].number, L);
-      way.arrive();
-      sum += sum_of(way.here(), fetched * L);
+      way.await_blocks();
+      sum += sum_of(way.own_data(), fetched * L);
       read_places += places[at];
     }
-    way.finish();
+    way.finish_samples();
     judge(sum, read_places, operations);
   }
   // Reads the blocks once more, and compares every word.
   Check check() {
     if (runs == 0) return verdict(false);
-    std::size_t fetched = way.ask(blocks.data());
-    way.arrive();
-    std::vector<Block> order = way.order(blocks.data());
+    std::size_t fetched = way.request_blocks(blocks.data());
+    way.await_blocks();
+    std::vector<Block> order = way.order_of_sums(blocks.data());
     bool right = order.size() == fetched;
-    std::vector<double> words(way.here(), way.here() + fetched * L);
+    std::vector<double> words(way.own_data(), way.own_data() + fetched * L);
     for (std::size_t i = 0; i < count; ++i)
       if (blocks[i].owner == rank) {
         const double* own = way.data() + L * blocks[i].number;
         words.insert(words.end(), own, own + L), order.push_back(blocks[i]);
       }
-    way.finish();
+    way.finish_samples();
     if (corrupt_) words.front() += 1;
     for (std::size_t i = 0; right && i < words.size(); ++i) right = words[i] == value(place(order[i / L]) + i % L);
     return verdict(right);

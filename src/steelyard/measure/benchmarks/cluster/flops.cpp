@@ -41,14 +41,14 @@ struct Integral {
     double halves =
         h / 2 * (Logarithm::sum(coefficients, h, last, last + 1) - Logarithm::sum(coefficients, h, first, first + 1));
     double passes = static_cast<double>(last - first), error = std::abs(result + halves - exact) / exact;
-    // What the rule itself leaves, and the rounding: of the logarithm's argument, and of as many additions.
+    // The error of the rule itself, and the rounding of the logarithm's argument and of the additions.
     double rule = h * h / 12 * std::abs(Logarithm::slope(end) - Logarithm::slope(begin)) / exact;
     return {error, 2 * rule + (passes / 2 + 4 / exact) * std::numeric_limits<double>::epsilon()};
   }
   static Check verdict(const Error& error) {
     return {error.relative <= error.allowed, join({"relative error ", error.relative, ", allowed ", error.allowed})};
   }
-  static double without_one(std::size_t passes) { return 1 - 1 / static_cast<double>(passes); }
+  static double integrate_without_one(std::size_t passes) { return 1 - 1 / static_cast<double>(passes); }
 };
 
 // No rank sends a message.
@@ -65,7 +65,7 @@ struct Independent : Integral {
       clobber();
     }
   }
-  void corrupt() { result *= without_one(last - first); }  // as if one pass were missing
+  void corrupt() { result *= integrate_without_one(last - first); }  // as if one pass were missing
   Check check() const { return done ? verdict(compare(result, first, last)) : Check{false, "nothing was computed"}; }
 };
 
@@ -127,7 +127,7 @@ struct Task : Integral {
   }
   // Changes the result as if one pass of the last strip were missing.
   void corrupt() {
-    if (rank == 0) collected[place_of(strips - 1)] *= without_one(intervals - (strips - 1) * strip);
+    if (rank == 0) collected[place_of(strips - 1)] *= integrate_without_one(intervals - (strips - 1) * strip);
   }
   // Seconds of an operation, medians: `computing` until the slowest rank has computed, `communication` is the rest.
   // `bytes` pass between ranks.
@@ -135,8 +135,8 @@ struct Task : Integral {
     if (computing.empty()) return "null";
     double moved = 8.0 * static_cast<double>(2 * (strips - mine.size()) + ranks - 1);
     return json::Object()
-        .add("computing", middle(computing))
-        .add("communication", middle(communication))
+        .add("computing", take_median(computing))
+        .add("communication", take_median(communication))
         .add("bytes", moved)
         .str();
   }
@@ -172,7 +172,7 @@ struct Task : Integral {
     computing[at] = longest;
     communication[at] = Clock::get().seconds(Clock::get().ticks() - start) - longest;
   }
-  static double middle(std::vector<double> values) {
+  static double take_median(std::vector<double> values) {
     auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), at, values.end());
     return *at;

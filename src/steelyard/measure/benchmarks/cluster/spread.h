@@ -32,7 +32,7 @@ inline double sum_of(const double* p, std::size_t words) {
 }
 
 // The rank's part of the array, the blocks that it reads in an operation, and the right sum.
-struct Spread {
+struct SpreadVector {
   static constexpr std::size_t most_words = 1 << 18;     // of an operation: at most 2 MiB arrive at the same time
   static constexpr std::size_t test_blocks = 1024;       // of an operation, like APEX-MAP's buffer of indices
   static constexpr std::size_t most_prepared = 1 << 20;  // blocks: 8 MiB; longer samples repeat them
@@ -48,7 +48,7 @@ struct Spread {
   double worst = 0;                   // greatest error of a sum, divided by the error that rounding may cause
   std::size_t runs = 0;
 
-  Spread(Params& p, const Ranks& all)
+  SpreadVector(Params& p, const Ranks& all)
       : M(p.count("elements", std::size_t{1} << 21)),
         L(p.count("L", 1)),
         ranks(static_cast<std::size_t>(all.size())),

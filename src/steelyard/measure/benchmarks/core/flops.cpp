@@ -13,7 +13,7 @@ struct alignas(128) Own {
 
 template <class M>
 struct Integral {
-  using Computation = Module<M>;
+  using Computation = FlopModule<M>;
   std::size_t intervals;
   std::vector<Own> own;
 

@@ -56,24 +56,24 @@ def last_cache(machine: Machine) -> int:
     return reachable_cache(machine, machine.cpus[:1]) or LAST_CACHE
 
 
-def near(machine: Machine) -> int:
+def fit_first_cache(machine: Machine) -> int:
     """Returns the elements with which all vectors of each kernel fit into three quarters of the first cache."""
     return max(64, first_cache(machine) * 3 // 4 // (8 * MOST_VECTORS) // 64 * 64)
 
 
-def far(machine: Machine) -> int:
+def exceed_second(machine: Machine) -> int:
     """Returns the elements with which two vectors are four times as large as the second cache."""
     levels = cache_levels(machine, machine.cpus[0]) if machine.cpus else []
     return (levels[1].size if len(levels) > 1 else SECOND_CACHE) * 4 // 16
 
 
-def beyond(machine: Machine) -> int:
+def exceed_caches(machine: Machine) -> int:
     """Returns the elements with which two vectors are four times as large as all caches, or what the memory allows."""
     possible = int(machine.memory_available * LARGEST_SHARE) // (8 * MOST_VECTORS)
     return max(64, min(4 * last_cache(machine) // 16, possible) // 8 * 8)
 
 
-def lengths(most: float) -> tuple[int, ...]:
+def list_lengths(most: float) -> tuple[int, ...]:
     """Returns 1, 2, 3, 4, 5, 8, 15, 31, then eight lengths for each decade up to `most` elements."""
     lengths = [1, 2, 3, 4, 5, 8, 15, 31]
     step = 13  # 10^(13/8) = 42

@@ -10,7 +10,7 @@
 namespace steelyard {
 
 // The calculation of one pass of a loop.
-struct Operations {
+struct OperationCounts {
   int add, sub, mul, div;
   constexpr double all() const { return add + sub + mul + div; }
 };
@@ -41,7 +41,7 @@ inline double number(std::size_t i) { return static_cast<double>(static_cast<std
 // points first·h … (last − 1)·h; the exact result; the first term of Euler and Maclaurin's formula, f′(end) − f′(0), by
 // which the trapezoidal rule errs with h²/12; and a bound of the next one, |f‴(end) − f‴(0)|.
 struct Logarithm {  // module 1: f′/f for a cubic f
-  static constexpr Operations operations{7, 0, 6, 1};
+  static constexpr OperationCounts operations{7, 0, 6, 1};
   static constexpr double end = 1, next = 1;
   static double sum(const Coefficients& c, double h, std::size_t first, std::size_t last) {
     double s = 0, v = static_cast<double>(first);
@@ -62,11 +62,11 @@ struct Logarithm {  // module 1: f′/f for a cubic f
     return (f2 * f - f1 * f1) / (f * f);
   }
   static double exact() { return std::log(cubic(end)); }
-  static double slopes() { return slope(end) - slope(0); }
+  static double slope_difference() { return slope(end) - slope(0); }
 };
 
 struct Sine {  // module 3
-  static constexpr Operations operations{6, 2, 9, 0};
+  static constexpr OperationCounts operations{6, 2, 9, 0};
   static constexpr double end = std::numbers::pi / 3, next = 1;
   static double sum(const Coefficients& c, double h, std::size_t first, std::size_t last) {
     double s = 0, v = static_cast<double>(first);
@@ -81,11 +81,11 @@ struct Sine {  // module 3
     return s;
   }
   static double exact() { return 0.5; }
-  static double slopes() { return std::cos(end) - 1; }
+  static double slope_difference() { return std::cos(end) - 1; }
 };
 
 struct Cosine {  // module 4
-  static constexpr Operations operations{7, 0, 8, 0};
+  static constexpr OperationCounts operations{7, 0, 8, 0};
   static constexpr double end = std::numbers::pi / 3, next = 1;
   static double sum(const Coefficients& c, double h, std::size_t first, std::size_t last) {
     double s = 0;
@@ -96,11 +96,11 @@ struct Cosine {  // module 4
     return s;
   }
   static double exact() { return std::sin(end); }
-  static double slopes() { return -std::sin(end); }
+  static double slope_difference() { return -std::sin(end); }
 };
 
 struct Tangent {  // module 5
-  static constexpr Operations operations{13, 0, 15, 1};
+  static constexpr OperationCounts operations{13, 0, 15, 1};
   static constexpr double end = std::numbers::pi / 3, next = 80;
   static double sum(const Coefficients& c, double h, std::size_t first, std::size_t last) {
     double s = 0;
@@ -111,11 +111,11 @@ struct Tangent {  // module 5
     return s;
   }
   static double exact() { return std::numbers::ln2; }
-  static double slopes() { return 3; }
+  static double slope_difference() { return 3; }
 };
 
 struct SineCosine {  // module 6
-  static constexpr Operations operations{13, 0, 16, 0};
+  static constexpr OperationCounts operations{13, 0, 16, 0};
   static constexpr double end = std::numbers::pi / 4, next = 4;
   static double sum(const Coefficients& c, double h, std::size_t first, std::size_t last) {
     double s = 0;
@@ -126,11 +126,11 @@ struct SineCosine {  // module 6
     return s;
   }
   static double exact() { return 0.25; }
-  static double slopes() { return -1; }
+  static double slope_difference() { return -1; }
 };
 
 struct Fractions {  // module 7: 1/(x + 1) + x/(x² + 1) + x²/(x³ + 1), times −36
-  static constexpr Operations operations{3, 3, 3, 3};
+  static constexpr OperationCounts operations{3, 3, 3, 3};
   static constexpr double end = 102.3321513995275, next = 12, scale = 36;
   static double sum(const Coefficients&, double h, std::size_t first, std::size_t last) {
     double s = 0;
@@ -143,14 +143,14 @@ struct Fractions {  // module 7: 1/(x + 1) + x/(x² + 1) + x²/(x³ + 1), times 
   static double exact() {
     return -scale * (std::log1p(end) + std::log1p(end * end) / 2 + std::log1p(end * end * end) / 3);
   }
-  static double slopes() {
+  static double slope_difference() {
     double x = end, w = x * x, third = x * w + 1;
     return scale * (1 / ((x + 1) * (x + 1)) - (1 - w) / ((w + 1) * (w + 1)) - (2 * x - w * w) / (third * third));
   }
 };
 
 struct SineCosineSquared {  // module 8
-  static constexpr Operations operations{13, 0, 17, 0};
+  static constexpr OperationCounts operations{13, 0, 17, 0};
   static constexpr double end = std::numbers::pi / 3, next = 14;
   static double sum(const Coefficients& c, double h, std::size_t first, std::size_t last) {
     double s = 0;
@@ -161,12 +161,12 @@ struct SineCosineSquared {  // module 8
     return s;
   }
   static double exact() { return 7.0 / 24; }
-  static double slopes() { return -1.625; }
+  static double slope_difference() { return -1.625; }
 };
 
 // Module 2: π/4 = 1 − 1/3 + 1/5 − …. A second sum has the rounding errors of the additions.
 struct Series {
-  static constexpr Operations operations{3, 2, 1, 1};
+  static constexpr OperationCounts operations{3, 2, 1, 1};
   struct Sum {
     double value, lost;
   };
@@ -185,8 +185,8 @@ struct Series {
 
 // A calculation whose loop has `intervals` − 1 passes, its right result, and the allowed error.
 template <class M>
-struct Module {
-  static constexpr Operations operations = M::operations;
+struct FlopModule {
+  static constexpr OperationCounts operations = M::operations;
   // The trapezoidal rule counts the ends half; only the points between them are timed as passes.
   static double compute(const Coefficients& c, std::size_t intervals) {
     double h = M::end / number(intervals), inner = M::sum(c, h, 1, intervals);
@@ -196,7 +196,7 @@ struct Module {
   static double exact() { return M::exact(); }
   static double expected(std::size_t intervals) {
     double h = M::end / number(intervals);
-    return M::exact() + h * h / 12 * M::slopes();
+    return M::exact() + h * h / 12 * M::slope_difference();
   }
   // The next term of the formula; the rounding of as many additions; and 10⁻¹², to which the polynomials are right.
   static double allowed(std::size_t intervals) {
@@ -211,8 +211,8 @@ struct Module {
   }
 };
 template <>
-struct Module<Series> {
-  static constexpr Operations operations = Series::operations;
+struct FlopModule<Series> {
+  static constexpr OperationCounts operations = Series::operations;
   // The rest of the series by Euler's numbers (J. Borwein, P. Borwein, K. Dilcher: Pi, Euler Numbers, and Asymptotic
   // Expansions, 1989): ± (1/N − 1/N³ + 5/N⁵ − …)/2 after N/2 terms.
   static double compute(const Coefficients& c, std::size_t intervals) {

@@ -156,9 +156,9 @@ def _draw_constants(fitted: Sequence[Fitted]) -> tuple[Figure, ...]:
 
 def _draw_over_intensity(results: Sequence[Result], machine: Machine) -> Figure:
     sizes = {
-        groups.near(machine): "first cache",
-        groups.far(machine): "behind the second cache",
-        groups.beyond(machine): "memory",
+        groups.fit_first_cache(machine): "first cache",
+        groups.exceed_second(machine): "behind the second cache",
+        groups.exceed_caches(machine): "memory",
     }
     several = len(set(map(_toolchain, results))) > 1
     lines: dict[tuple[str, str, str], list[tuple[float, Result]]] = {}
@@ -190,8 +190,8 @@ def _draw_gain(results: Sequence[Result], machine: Machine) -> Figure:
     several = len(set(map(_toolchain, results))) > 1
     sets: dict[str, list[tuple[str, float, float, float]]] = {}
     for kernel in groups.KERNELS:
-        near = select(cases.of(results, "core.kernels", kernel), elements=groups.near(machine))
-        for scalar, vectors in cases.pairs(near, "vectors", "no", "yes"):
+        near = select(cases.find(results, "core.kernels", kernel), elements=groups.fit_first_cache(machine))
+        for scalar, vectors in cases.pair(near, "vectors", "no", "yes"):
             gained = ratio(scalar, vectors)
             if gained and _is_usual(scalar):
                 name = _toolchain(scalar) if several else "gain"
@@ -205,7 +205,7 @@ def _draw_gain(results: Sequence[Result], machine: Machine) -> Figure:
         y=Axis("gain", "x"),
         series=tuple(_bars(name, members) for name, members in sets.items()),
         marks=(Mark("y", 1, "none"), *((Mark("y", width, f"{width} doubles in a vector"),) if width else ())),
-        caption=f"The vectors have {groups.near(machine)} elements and fit into the first-level cache. A recurrence "
+        caption=f"The vectors have {groups.fit_first_cache(machine)} elements and fit into the first-level cache. A recurrence "
         "cannot be vectorised.",
     )
 
@@ -234,7 +234,7 @@ def _draw_strides(results: Sequence[Result]) -> Figure:
 def _draw_toolchains(results: Sequence[Result], machine: Machine) -> Figure:
     """Draws each kernel by each compiler, and the mean: all elements over the total time of the kernels."""
     sets: dict[str, dict[str, Result]] = {}
-    for r in select(results, vectors="yes", elements=groups.near(machine)):
+    for r in select(results, vectors="yes", elements=groups.fit_first_cache(machine)):
         if "rate" in r.metrics and _is_usual(r):
             sets.setdefault(_toolchain(r), {})[r.kernel] = r
     common = [k for k in groups.KERNELS if sets and all(k in members for members in sets.values())]
@@ -258,7 +258,7 @@ def _draw_toolchains(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("kernel"),
         y=Axis("elements per second", "1/s", log=True),
         series=tuple(series) if len(series) > 1 else (),
-        caption=f"The vectors have {groups.near(machine)} elements and fit into the first-level cache. The last bars "
+        caption=f"The vectors have {groups.fit_first_cache(machine)} elements and fit into the first-level cache. The last bars "
         "show the elements of all kernels divided by their total time.",
     )
 

@@ -46,8 +46,8 @@ demands = {"elements times stride must be below 2^32": lambda p: p["elements"] *
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: each kernel with and without vectors in the first cache; lengths; polynomials beyond it; strides."""
-    near, far, beyond = groups.near(machine), groups.far(machine), groups.beyond(machine)
-    sampling = SAMPLING[effort.name]
+    near, far = groups.fit_first_cache(machine), groups.exceed_second(machine)
+    beyond, sampling = groups.exceed_caches(machine), SAMPLING[effort.name]
     strided = groups.STRIDED[:1] if effort.name == "quick" else groups.STRIDED
     blocks = [
         _block(groups.PLAIN, (near,), sampling, vectors=BOTH),
@@ -74,7 +74,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             4 * groups.last_cache(machine) * 10 ** (1 / 8), machine.memory_available * groups.LARGEST_SHARE
         )
 
-    every = groups.lengths(2 * beyond)  # a single vector then has four times the size of the caches
+    every = groups.list_lengths(2 * beyond)  # a single vector then has four times the size of the caches
     return (
         *blocks,
         _block(groups.PLAIN, tuple(n for n in every if n <= far), sampling),

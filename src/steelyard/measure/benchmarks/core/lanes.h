@@ -37,7 +37,7 @@ using Lanes = typename LanesOf<T, bits>::type;
 
 // Hides the value of `x` from the compiler and keeps it in its register, so that chains of scalars stay scalar.
 template <class V>
-void veil(V& x) {
+void hide_from_compiler(V& x) {
 #if defined(__x86_64__)
   asm volatile("" : "+v"(x));
 #elif defined(__aarch64__)
@@ -81,14 +81,14 @@ void fuse(V& x, const V& a, const V& b) {
   else
     x = reinterpret_cast<V>(vfmaq_f32(reinterpret_cast<float32x4_t>(x), reinterpret_cast<float32x4_t>(a),
                                       reinterpret_cast<float32x4_t>(b)));
-  veil(x);
+  hide_from_compiler(x);
 }
 #else
 // The compiler fuses these operations. If it does not, the check fails, because one rounding differs from two.
 template <class T, class V>
 void fuse(V& x, const V& a, const V& b) {
   x = x * a + b;
-  veil(x);
+  hide_from_compiler(x);
 }
 #endif
 

@@ -10,7 +10,7 @@ namespace steelyard::loops {
 
 // y[k·i] = at(a, b, x1[k·i], x2[k·i] …)
 template <class E>
-struct Elementwise : E {
+struct ElementwiseLoop : E {
   template <bool Vectors, bool Unit>
   STEELYARD_INSIDE void loop(double* __restrict y, const double* __restrict p, const double* __restrict q,
                              const double* __restrict r, const double* __restrict s, const double* __restrict t,
@@ -18,9 +18,9 @@ struct Elementwise : E {
     const std::size_t k = Unit ? 1 : stride;
     constexpr std::size_t inputs = E::inputs;  // inputs that an expression does not use are not read
     for (std::size_t i = 0; i < n; ++i)
-      y[i * k] =
-          alone<Vectors>(E::at(a, b, inputs > 0 ? p[i * k] : 0.0, inputs > 1 ? q[i * k] : 0.0,
-                               inputs > 2 ? r[i * k] : 0.0, inputs > 3 ? s[i * k] : 0.0, inputs > 4 ? t[i * k] : 0.0));
+      y[i * k] = keep_scalar<Vectors>(E::at(a, b, inputs > 0 ? p[i * k] : 0.0, inputs > 1 ? q[i * k] : 0.0,
+                                            inputs > 2 ? r[i * k] : 0.0, inputs > 3 ? s[i * k] : 0.0,
+                                            inputs > 4 ? t[i * k] : 0.0));
   }
   template <bool Vectors>
   STEELYARD_INSIDE double pass(const Operands& o) {
@@ -38,20 +38,20 @@ struct Elementwise : E {
 };
 
 // y[i] = x[k·i], y[i] = x[index[i]], y[index[i]] = x[i]
-enum class Way { strided, gather, scatter };
-template <Way way>
-struct Moved : Words<1, 0, 1, 1> {
-  static constexpr bool strided = way == Way::strided, indexed = !strided;
+enum class WidthVariant { strided, gather, scatter };
+template <WidthVariant way>
+struct MovedPattern : WordsPerElement<1, 0, 1, 1> {
+  static constexpr bool strided = way == WidthVariant::strided, indexed = !strided;
   static constexpr std::size_t usual_stride = strided ? 3 : 1;
-  static std::size_t place(const Operands& o, std::size_t i) { return way == Way::scatter ? o.index[i] : i; }
+  static std::size_t place(const Operands& o, std::size_t i) { return way == WidthVariant::scatter ? o.index[i] : i; }
   template <bool Vectors>
   STEELYARD_INSIDE void loop(double* __restrict y, const double* __restrict x, const std::uint32_t* __restrict index,
                              std::size_t n, std::size_t k) {
     for (std::size_t i = 0; i < n; ++i)
-      if constexpr (way == Way::scatter)
-        y[index[i]] = alone<Vectors>(x[i]);
+      if constexpr (way == WidthVariant::scatter)
+        y[index[i]] = keep_scalar<Vectors>(x[i]);
       else
-        y[i] = alone<Vectors>(x[way == Way::gather ? index[i] : i * k]);
+        y[i] = keep_scalar<Vectors>(x[way == WidthVariant::gather ? index[i] : i * k]);
   }
   template <bool Vectors>
   STEELYARD_INSIDE double pass(const Operands& o) {
@@ -59,7 +59,7 @@ struct Moved : Words<1, 0, 1, 1> {
     return 0;
   }
   static Long expected(const Operands& o, std::size_t, std::size_t i, std::size_t) {
-    return input(o, 0, way == Way::gather ? o.index[i] : i);
+    return input(o, 0, way == WidthVariant::gather ? o.index[i] : i);
   }
 };
 
@@ -69,7 +69,7 @@ struct Lanes {
   typedef Pack Type;
   static constexpr std::size_t width = pack_doubles;
   STEELYARD_INSIDE const Pack& at(const double* p) { return pack_at(p); }
-  STEELYARD_INSIDE Pack kept(Pack x) { return x; }
+  STEELYARD_INSIDE Pack keep_lanes(Pack x) { return x; }
   STEELYARD_INSIDE double total(Pack x) {
     double sum = 0;
     for (std::size_t k = 0; k < width; ++k) sum += x[k];
@@ -81,7 +81,7 @@ struct Lanes<false> {
   typedef double Type;
   static constexpr std::size_t width = 1;
   STEELYARD_INSIDE double at(const double* p) { return *p; }
-  STEELYARD_INSIDE double kept(double x) { return alone<false>(x); }
+  STEELYARD_INSIDE double keep_lanes(double x) { return keep_scalar<false>(x); }
   STEELYARD_INSIDE double total(double x) { return x; }
 };
 
@@ -90,7 +90,7 @@ struct Lanes<false> {
 // is left of whole vectors goes to the first seven of them; the eight are added pairwise, then the places of the vector
 // from the first to the last, then the elements that fill no vector, one by one. Scalar: vectors of one double.
 template <class E>
-struct Reduction : E {
+struct ReductionLoop : E {
   static constexpr bool reduction = true;
   static constexpr std::size_t sums = 8;
   template <bool Vectors>
@@ -103,16 +103,16 @@ struct Reduction : E {
     for (; i + sums * width <= o.n; i += sums * width) {
 #pragma GCC unroll 8
       for (std::size_t k = 0; k < sums; ++k)
-        s[k] = L::kept(s[k] + E::term(L::at(x + i + k * width), L::at(y + i + k * width)));
+        s[k] = L::keep_lanes(s[k] + E::term(L::at(x + i + k * width), L::at(y + i + k * width)));
     }
 #pragma GCC unroll 8
     for (std::size_t k = 0; k + 1 < sums; ++k) {
       if (i + width > o.n) break;
-      s[k] = L::kept(s[k] + E::term(L::at(x + i), L::at(y + i)));
+      s[k] = L::keep_lanes(s[k] + E::term(L::at(x + i), L::at(y + i)));
       i += width;
     }
     double whole = L::total(((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
-    for (; i < o.n; ++i) whole = alone<false>(whole + E::term(x[i], y[i]));
+    for (; i < o.n; ++i) whole = keep_scalar<false>(whole + E::term(x[i], y[i]));
     return whole;
   }
   static Long expected(const Operands& o, std::size_t, std::size_t, std::size_t) {
@@ -128,7 +128,7 @@ struct Reduction : E {
 
 // y[i] = x1[i]·y[i−1] + x2[i], and y[i] = x1[i]·y[i−1] + x2[i]·y[i−2] + x3[i]; before the first lie a and b.
 template <int order>
-struct Recurrence : Words<order + 1, 2 * order, order + 1, 1> {
+struct RecurrenceLoop : WordsPerElement<order + 1, 2 * order, order + 1, 1> {
   template <class T>
   STEELYARD_INSIDE T next(T p, T q, T r, T last, T before) {
     if constexpr (order == 1) return p * last + q;
@@ -138,7 +138,7 @@ struct Recurrence : Words<order + 1, 2 * order, order + 1, 1> {
   STEELYARD_INSIDE void loop(double* __restrict y, const double* __restrict p, const double* __restrict q,
                              const double* __restrict r, double a, double b, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
-      double here = alone<Vectors>(next(p[i], q[i], order > 1 ? r[i] : 0.0, a, b));
+      double here = keep_scalar<Vectors>(next(p[i], q[i], order > 1 ? r[i] : 0.0, a, b));
       b = a, a = here;
       y[i] = here;
     }
@@ -164,7 +164,7 @@ struct Recurrence : Words<order + 1, 2 * order, order + 1, 1> {
 // y[i] = x[i−1] − 2·x[i] + x[i+1], and 6·x[i] − 4·(x[i−1] + x[i+1]) + (x[i−2] + x[i+2]); neighbours come from the
 // cache.
 template <int order>
-struct Difference : Words<1, order == 2 ? 3 : 6, 1, 1> {
+struct DifferenceLoop : WordsPerElement<1, order == 2 ? 3 : 6, 1, 1> {
   template <class T>
   STEELYARD_INSIDE T at(T further, T before, T here, T after, T beyond) {
     if constexpr (order == 2) return before - 2 * here + after;
@@ -173,8 +173,8 @@ struct Difference : Words<1, order == 2 ? 3 : 6, 1, 1> {
   template <bool Vectors>
   STEELYARD_INSIDE void loop(double* __restrict y, const double* __restrict further, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i)
-      y[i] = alone<Vectors>(at(order > 2 ? further[i] : 0.0, further[i + 1], further[i + 2], further[i + 3],
-                               order > 2 ? further[i + 4] : 0.0));
+      y[i] = keep_scalar<Vectors>(at(order > 2 ? further[i] : 0.0, further[i + 1], further[i + 2], further[i + 3],
+                                     order > 2 ? further[i + 4] : 0.0));
   }
   template <bool Vectors>
   STEELYARD_INSIDE double pass(const Operands& o) {
@@ -187,11 +187,11 @@ struct Difference : Words<1, order == 2 ? 3 : 6, 1, 1> {
 };
 
 // y[i] = y[i] + a·x[i]. The result grows with each pass, so it shows the number of passes.
-struct Axpy : Words<1, 2, 2, 1> {
+struct AxpyLoop : WordsPerElement<1, 2, 2, 1> {
   static constexpr bool in_place = true;
   template <bool Vectors>
   STEELYARD_INSIDE void loop(double* __restrict y, const double* __restrict x, double a, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) y[i] = alone<Vectors>(y[i] + a * x[i]);
+    for (std::size_t i = 0; i < n; ++i) y[i] = keep_scalar<Vectors>(y[i] + a * x[i]);
   }
   template <bool Vectors>
   STEELYARD_INSIDE double pass(const Operands& o) {
@@ -204,15 +204,15 @@ struct Axpy : Words<1, 2, 2, 1> {
 };
 
 // (y, z) ← (c·y + s·z, c·z − s·y): as y + z·i times c − s·i, whose power tells where so many passes lead.
-struct Rotation : Words<0, 6, 2, 2> {
+struct RotationLoop : WordsPerElement<0, 6, 2, 2> {
   static constexpr bool in_place = true;
   static constexpr double a = 0.7648421872844885, b = 0.644217687237691;  // cos 0.7 and sin 0.7
   template <bool Vectors>
   STEELYARD_INSIDE void loop(double* __restrict y, double* __restrict z, double c, double s, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       double u = y[i], v = z[i];
-      y[i] = alone<Vectors>(c * u + s * v);
-      z[i] = alone<Vectors>(c * v - s * u);
+      y[i] = keep_scalar<Vectors>(c * u + s * v);
+      z[i] = keep_scalar<Vectors>(c * v - s * u);
     }
   }
   template <bool Vectors>

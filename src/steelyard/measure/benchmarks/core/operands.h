@@ -37,7 +37,7 @@ inline Long input(const Operands& o, std::size_t which, std::size_t i, std::ptrd
 // compiler can combine several results into a vector. The loop is otherwise the same, without flags, whose names differ
 // between compilers.
 template <bool Vectors>
-STEELYARD_INSIDE double alone(double x) {
+STEELYARD_INSIDE double keep_scalar(double x) {
   if constexpr (!Vectors)
 #if defined(__x86_64__)
     asm volatile("" : "+x"(x));
@@ -51,7 +51,7 @@ STEELYARD_INSIDE double alone(double x) {
 
 // For each element: input vectors, flops by the usual count, and words read and written in memory (w = 8 B).
 template <std::size_t Inputs, int Flops, int Loads, int Stores>
-struct Words {
+struct WordsPerElement {
   static constexpr std::size_t inputs = Inputs, outputs = Stores;
   static constexpr int flops = Flops, loads = Loads, stores = Stores;
   static constexpr bool in_place = false, strided = false, indexed = false, reduction = false;

@@ -44,7 +44,7 @@ struct Pass {
   double (*pass)(const Operands&);
   double result = std::numeric_limits<double>::quiet_NaN();
 
-  Pass(Params& p, Team& team) : loop(named(p.word("kernel", all_loops().front().name))), policy(p) {
+  Pass(Params& p, Team& team) : loop(find_loop(p.word("kernel", all_loops().front().name))), policy(p) {
     if (team.size() != 1) throw CaseError("these loops measure one core: use threads=1");
     o.n = p.count("elements", 1000);
     o.stride = loop.strided ? p.count("stride", loop.usual_stride) : 1;
@@ -57,7 +57,7 @@ struct Pass {
     length = (o.n - 1) * o.stride + 1 + 2 * margin;
     for (std::size_t which = 0; which < loop.inputs; ++which) {
       read.emplace_back(length, policy, team);
-      hold(read.back(), which);
+      restore_contents(read.back(), which);
       o.x[which] = read.back().data() + margin;
     }
     for (std::size_t output = 0; output < loop.outputs; ++output) {
@@ -99,7 +99,7 @@ struct Pass {
         double found = written[output][margin + loop.place(o, i)];
         worst = std::max(worst, error(found, loop.expected(o, output, i, passes)));
       }
-    if (!untouched()) return {false, "something was written before or after the vector"};
+    if (!is_input_unchanged()) return {false, "something was written before or after the vector"};
     return {worst <= allowed, join({"worst relative error ", worst, ", allowed ", allowed})};
   }
   // Changes the last element or the sum by a thousandth, which exceeds the tolerance for any number of passes.
@@ -109,7 +109,7 @@ struct Pass {
   }
 
  private:
-  static const Loop& named(const std::string& name) {
+  static const Loop& find_loop(const std::string& name) {
     for (const Loop& loop : all_loops())
       if (loop.name == name) return loop;
     throw CaseError(join({"there is no loop '", name, "'"}));
@@ -118,7 +118,7 @@ struct Pass {
   double initial(std::size_t output, std::size_t place) const {
     return loop.in_place ? value(loop.inputs + output, place) : std::numeric_limits<double>::quiet_NaN();
   }
-  static void hold(Buffer<double>& vector, std::size_t which) {
+  static void restore_contents(Buffer<double>& vector, std::size_t which) {
     std::string content = join({which, " of the loops"});
     if (!vector.still_holds(content))
       for (std::size_t i = 0; i < vector.size(); ++i) vector[i] = value(which, i);
@@ -141,7 +141,7 @@ struct Pass {
     double away = static_cast<double>(std::abs(found - expected) / std::max<Long>(1, std::abs(expected)));
     return std::isfinite(away) ? away : std::numeric_limits<double>::infinity();
   }
-  bool untouched() const {
+  bool is_input_unchanged() const {
     for (std::size_t output = 0; output < loop.outputs; ++output)
       for (std::size_t k = 0; k < margin; ++k)
         for (std::size_t place : {k, length - 1 - k}) {

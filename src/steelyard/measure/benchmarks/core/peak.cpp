@@ -15,7 +15,7 @@ constexpr std::size_t passes = 2048;  // passes of an operation: 5 to 10 µs, so
 constexpr std::size_t load = 16;              // operations before the reading: some 100 µs
 constexpr std::uint64_t clock_cycles = 2048;  // of the chain: 0.7 µs, ± 0.5 %
 
-struct Fused {
+struct FusedChain {
   static constexpr double flops = 2;
   template <std::size_t k, class T, class V>
   static void step(V& x, const V& a, const V& b) {
@@ -27,12 +27,12 @@ struct Fused {
   }
 };
 // Even chains multiply and odd chains add, so that no two operations can be fused.
-struct Separate {
+struct SeparateChain {
   static constexpr double flops = 1;
   template <std::size_t k, class T, class V>
   static void step(V& x, const V& a, const V& b) {
     x = k % 2 == 0 ? x * a : x + b;
-    veil(x);
+    hide_from_compiler(x);
   }
   template <class T>
   static T scalar(std::size_t k, T x, T a, T b) {
@@ -50,7 +50,7 @@ struct alignas(128) Chains {
 };
 
 template <class T, std::size_t bits, class Step>
-struct Burn {
+struct BusyChains {
   using V = Lanes<T, bits>;
   static constexpr std::size_t lanes = sizeof(V) / sizeof(T);
   static T start(std::size_t i) { return static_cast<T>(1.5 + 1e-3 * static_cast<double>(i)); }
@@ -89,7 +89,7 @@ struct Burn {
 };
 
 // The loop of a case, which is chosen once.
-struct Way {
+struct WidthVariant {
   void (*fill)(Chains&) = nullptr;
   void (*run)(Chains&, std::size_t) = nullptr;
   std::size_t (*wrong)(const std::vector<Chains>&) = nullptr;
@@ -98,30 +98,30 @@ struct Way {
 };
 
 template <class T, std::size_t bits, class Step>
-Way way() {
-  using B = Burn<T, bits, Step>;
+WidthVariant make_variant() {
+  using B = BusyChains<T, bits, Step>;
   return {B::fill, B::run, B::wrong, B::lanes, sizeof(typename B::V) * 8, Step::flops};
 }
 
 template <class T, class Step>
-Way way(std::size_t bits) {
-  if (bits == 0) return way<T, 0, Step>();
-  if (bits == 128) return way<T, 128, Step>();
+WidthVariant make_variant(std::size_t bits) {
+  if (bits == 0) return make_variant<T, 0, Step>();
+  if (bits == 128) return make_variant<T, 128, Step>();
   if constexpr (pack_bytes >= 32)
-    if (bits == 256) return way<T, 256, Step>();
+    if (bits == 256) return make_variant<T, 256, Step>();
   if constexpr (pack_bytes >= 64)
-    if (bits == 512) return way<T, 512, Step>();
+    if (bits == 512) return make_variant<T, 512, Step>();
   throw CaseError(join({"vector_width='", bits, "': the compiler flags allow vectors of at most ", 8 * pack_bytes,
                         " bits. Use flags for wider vectors, such as -march=native"}));
 }
 
 template <class Step>
-Way way(std::size_t bits, bool single) {
-  return single ? way<float, Step>(bits) : way<double, Step>(bits);
+WidthVariant make_variant(std::size_t bits, bool single) {
+  return single ? make_variant<float, Step>(bits) : make_variant<double, Step>(bits);
 }
 
 struct Peak {
-  Way chosen;
+  WidthVariant chosen;
   std::vector<Chains> own;
 
   Peak(Params& p, Team& team) : own(team.size()) {
@@ -130,13 +130,13 @@ struct Peak {
     std::size_t bits = width == "scalar" ? 0 : width == "widest" ? 8 * pack_bytes : std::stoul(width);
     if (p.choice("operation", "fma", {"fma", "add_mul"}) == "fma") {
       if constexpr (has_fma)
-        chosen = way<Fused>(bits, single);
+        chosen = make_variant<FusedChain>(bits, single);
       else
         throw CaseError(
             "operation='fma': the compiler flags do not allow fused multiply-add. Use other flags, such as "
             "-march=native");
     } else {
-      chosen = way<Separate>(bits, single);
+      chosen = make_variant<SeparateChain>(bits, single);
     }
     team.each([&](Worker w) { chosen.fill(own[w.index]); });
   }

@@ -45,16 +45,16 @@ class Collective {
     accelerator::Unpinned unpinned;
     for (std::size_t i = 0; i < devices_; ++i) {
       numbers.push_back(static_cast<int>(i));
-      each_.push_back(std::make_unique<One>(accelerator::open_driver(door_, i), count_));
+      each_.push_back(std::make_unique<Endpoint>(accelerator::open_driver(door_, i), count_));
     }
     communicators_.resize(devices_);
-    must(library_.call("ncclCommInitAll", communicators_.data(), static_cast<int>(devices_),
-                       static_cast<const int*>(numbers.data())));
+    require_success(library_.call("ncclCommInitAll", communicators_.data(), static_cast<int>(devices_),
+                                  static_cast<const int*>(numbers.data())));
     std::vector<float> values(count_);
     for (std::size_t rank = 0; rank < devices_; ++rank) {
-      for (std::size_t i = 0; i < count_; ++i) values[i] = sent(rank, i);
-      put(*each_[rank], each_[rank]->out, values);
-      put(*each_[rank], each_[rank]->in, std::vector<float>(count_));
+      for (std::size_t i = 0; i < count_; ++i) values[i] = sent_value(rank, i);
+      copy_to_device(*each_[rank], each_[rank]->out, values);
+      copy_to_device(*each_[rank], each_[rank]->in, std::vector<float>(count_));
     }
   }
   ~Collective() {
@@ -64,7 +64,7 @@ class Collective {
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
   void run(Worker, std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i) once();
+    for (std::size_t i = 0; i < operations; ++i) run_once();
     for (auto& one : each_) one->device->finish();
   }
   // The bytes of the bus are those that each link carries at least, as nccl-tests counts them.
@@ -87,46 +87,46 @@ class Collective {
   std::string details() const { return json::Object().add("device", json::text(each_.front()->device->name)).str(); }
 
  private:
-  struct One {
-    One(std::unique_ptr<accelerator::Device> opened, std::size_t count)
+  struct Endpoint {
+    Endpoint(std::unique_ptr<accelerator::Device> opened, std::size_t count)
         : device(std::move(opened)), out(*device, count * sizeof(float)), in(*device, count * sizeof(float)) {}
     std::unique_ptr<accelerator::Device> device;
     DeviceMemory out, in;
   };
-  void once() {
-    must(library_.call("ncclGroupStart"));
+  void run_once() {
+    require_success(library_.call("ncclGroupStart"));
     for (std::size_t rank = 0; rank < devices_; ++rank) {
-      One& one = *each_[rank];
+      Endpoint& one = *each_[rank];
       char *out = static_cast<char*>(one.out.handle()), *in = static_cast<char*>(one.in.handle());
       const accelerator::Handle communicator = communicators_[rank], queue = one.device->queue();
       if constexpr (adds) {
-        must(library_.call("ncclAllReduce", static_cast<const void*>(out), static_cast<void*>(in), count_,
-                           single_precision, sum, communicator, queue));
+        require_success(library_.call("ncclAllReduce", static_cast<const void*>(out), static_cast<void*>(in), count_,
+                                      single_precision, sum, communicator, queue));
       } else {
         for (std::size_t peer = 0; peer < devices_; ++peer) {
           const std::size_t at = peer * block_ * sizeof(float);
-          must(library_.call("ncclSend", static_cast<const void*>(out + at), block_, single_precision,
-                             static_cast<int>(peer), communicator, queue));
-          must(library_.call("ncclRecv", static_cast<void*>(in + at), block_, single_precision, static_cast<int>(peer),
-                             communicator, queue));
+          require_success(library_.call("ncclSend", static_cast<const void*>(out + at), block_, single_precision,
+                                        static_cast<int>(peer), communicator, queue));
+          require_success(library_.call("ncclRecv", static_cast<void*>(in + at), block_, single_precision,
+                                        static_cast<int>(peer), communicator, queue));
         }
       }
     }
-    must(library_.call("ncclGroupEnd"));
+    require_success(library_.call("ncclGroupEnd"));
   }
-  static void put(One& one, const DeviceMemory& memory, const std::vector<float>& values) {
+  static void copy_to_device(Endpoint& one, const DeviceMemory& memory, const std::vector<float>& values) {
     one.device->copy_to(memory.handle(), values.data(), 0, values.size() * sizeof(float), false);
     one.device->finish();
   }
   // Small whole numbers, whose sums are exact.
-  static float sent(std::size_t rank, std::size_t i) { return static_cast<float>(i % 97 + 1000 * rank + 1); }
+  static float sent_value(std::size_t rank, std::size_t i) { return static_cast<float>(i % 97 + 1000 * rank + 1); }
   float right(std::size_t rank, std::size_t i) const {
-    if constexpr (!adds) return sent(i / block_, rank * block_ + i % block_);
+    if constexpr (!adds) return sent_value(i / block_, rank * block_ + i % block_);
     float all = 0;
-    for (std::size_t other = 0; other < devices_; ++other) all += sent(other, i);
+    for (std::size_t other = 0; other < devices_; ++other) all += sent_value(other, i);
     return all;
   }
-  void must(int code) const {
+  void require_success(int code) const {
     if (code == 0) return;
     const char* words = library_.call<const char*>("ncclGetErrorString", code);
     throw CaseError(join({door_ == "cuda" ? "NCCL" : "RCCL", " failed: ", words, " (error ", code, ")"}));
@@ -135,7 +135,7 @@ class Collective {
   std::string door_;
   const VendorLibrary& library_;
   std::size_t devices_, block_, count_;
-  std::vector<std::unique_ptr<One>> each_;
+  std::vector<std::unique_ptr<Endpoint>> each_;
   std::vector<accelerator::Handle> communicators_;
   bool corrupt_ = false;
 };

@@ -56,7 +56,7 @@ class Chase : public OnDevice {
     // The caches hold what they can hold before the first sample.
     if (walked_ == 0)
       for (; walked_ < std::min(lines_, longest_warming); walked_ += steps_) follow();
-    turn(operations, [&] { follow(), walked_ += steps_; });
+    run_timed(operations, [&] { follow(), walked_ += steps_; });
   }
   Work work() const {
     return {{"accesses", static_cast<double>(steps_)}, {"working_set", static_cast<double>(lines_ * line)}};
@@ -66,7 +66,7 @@ class Chase : public OnDevice {
     end_clock();
     std::size_t right = 0;
     for (std::size_t n = 0; n < walked_ % lines_; ++n) right = next_[right];
-    const std::uint64_t found = fetched<std::uint64_t>(place_.handle(), 1).front() + corrupt_;
+    const std::uint64_t found = fetch_from_device<std::uint64_t>(place_.handle(), 1).front() + corrupt_;
     return {walked_ > 0 && found == place_of(right),
             join({"the walk ends at ", found, ", and must end at ", place_of(right)})};
   }
@@ -79,7 +79,7 @@ class Chase : public OnDevice {
     return lines_ <= 2048 ? std::clamp<std::size_t>(512 * lines_, 1 << 15, 1 << 19) : 1 << 15;
   }
   void follow() { device->run("follow", 0, 1, 1, ring_.handle(), place_.handle(), static_cast<std::uint32_t>(steps_)); }
-  // What stands in a line for another one: its address, or its number in words.
+  // Returns the link that a line holds to another one: its address, or its number in words.
   std::uint64_t place_of(std::size_t which) const {
     return device->language == "OpenCL" ? which * words
                                         : reinterpret_cast<std::uint64_t>(ring_.handle()) + which * line;

@@ -1,4 +1,4 @@
-// What it costs to start a kernel: one after the other, one at a time with a wait, and as one graph.
+// The time to start a kernel: one after the other, one at a time with a wait, and all as one graph.
 #include "on_device.h"
 
 using namespace steelyard;
@@ -26,7 +26,7 @@ class Launch : public OnDevice {
     device->finish();
   }
   void run(Worker, std::size_t operations) {
-    turn(operations, [&] {
+    run_timed(operations, [&] {
       expected_ += static_cast<std::uint32_t>(kernels);
       if constexpr (way == Way::graph) {
         device->replay();
@@ -40,7 +40,7 @@ class Launch : public OnDevice {
   void corrupt() { ++expected_; }
   Check check() {
     end_clock();
-    const std::uint32_t counted = fetched<std::uint32_t>(counter_.handle(), 1).front();
+    const std::uint32_t counted = fetch_from_device<std::uint32_t>(counter_.handle(), 1).front();
     return {counted == expected_ && counted > 0, join({counted, " kernels ran, and ", expected_, " were started"})};
   }
 

@@ -31,7 +31,7 @@ class OnDevice {
   }
   // Queues the job so many times, and waits until all is done.
   template <class Job>
-  void turn(std::size_t operations, Job job) {
+  void run_timed(std::size_t operations, Job job) {
     if (!warm_) warm_up(job);
     device->mark(0);
     for (std::size_t i = 0; i < operations; ++i) job();
@@ -41,7 +41,7 @@ class OnDevice {
   }
   // Numbers of the device, copied to the host.
   template <class T>
-  std::vector<T> fetched(accelerator::Handle from, std::size_t count) {
+  std::vector<T> fetch_from_device(accelerator::Handle from, std::size_t count) {
     std::vector<T> values(count);
     device->copy_from(from, values.data(), 0, count * sizeof(T), false);
     device->finish();

@@ -63,27 +63,27 @@ constexpr const char* matrices = R"(
       out[get_global_id(0)] = last;
     })";
 
-struct Matrix {
+struct MatrixUnit {
   const char *precision, *shape, *types, *ones;
   int rows, columns, depth, factors_a, factors_b;
   bool is_double() const { return factors_b == 1 || factors_b == 4; }
 };
 // Source: NVIDIA, PTX ISA, warp-level matrix instructions (mma.sync).
-constexpr Matrix units[] = {{"double", "m8n8k4", "f64.f64.f64.f64", "1.0", 8, 8, 4, 1, 1},
-                            // Of Hopper and Blackwell, whose units are busy with greater products only.
-                            {"double", "m16n8k16", "f64.f64.f64.f64", "1.0", 16, 8, 16, 8, 4},
-                            {"tf32", "m16n8k8", "f32.tf32.tf32.f32", "0x3F800000u", 16, 8, 8, 4, 2},
-                            {"half", "m16n8k16", "f32.f16.f16.f32", "0x3C003C00u", 16, 8, 16, 4, 2},
-                            {"bfloat16", "m16n8k16", "f32.bf16.bf16.f32", "0x3F803F80u", 16, 8, 16, 4, 2},
-                            {"fp8", "m16n8k32", "f32.e4m3.e4m3.f32", "0x38383838u", 16, 8, 32, 4, 2}};
+constexpr MatrixUnit units[] = {{"double", "m8n8k4", "f64.f64.f64.f64", "1.0", 8, 8, 4, 1, 1},
+                                // For Hopper and Blackwell, whose units are busy only with larger products.
+                                {"double", "m16n8k16", "f64.f64.f64.f64", "1.0", 16, 8, 16, 8, 4},
+                                {"tf32", "m16n8k8", "f32.tf32.tf32.f32", "0x3F800000u", 16, 8, 8, 4, 2},
+                                {"half", "m16n8k16", "f32.f16.f16.f32", "0x3C003C00u", 16, 8, 16, 4, 2},
+                                {"bfloat16", "m16n8k16", "f32.bf16.bf16.f32", "0x3F803F80u", 16, 8, 16, 4, 2},
+                                {"fp8", "m16n8k32", "f32.e4m3.e4m3.f32", "0x38383838u", 16, 8, 32, 4, 2}};
 
-std::string replaced(std::string text, const std::string& word, const std::string& by) {
+std::string replace_word(std::string text, const std::string& word, const std::string& by) {
   for (std::size_t at; (at = text.find(word)) != std::string::npos;) text.replace(at, word.size(), by);
   return text;
 }
 
 // The instruction as a macro: its sums are %0 and on, its factors all the same register of ones.
-std::string product_of(const Matrix& unit) {
+std::string matrix_product_code(const MatrixUnit& unit) {
   const bool wide = unit.is_double();
   const int sums = unit.rows == 8 ? 2 : 4;
   auto list = [](int count, auto item) {
@@ -124,7 +124,7 @@ std::string product_of(const Matrix& unit) {
 
 }  // namespace
 
-// What both kinds of loops have in common: all work items do the same, for `steps` steps.
+// The common part of both kinds of loops: all work items do the same, for `steps` steps.
 class Loops : public OnDevice {
  public:
   Loops(Params& p, Team& team)
@@ -135,8 +135,8 @@ class Loops : public OnDevice {
         steps_((std::max<std::size_t>(1, p.count("steps", 4096)) + 15) / 16 * 16),
         out_(*device, items_ * sizeof(double)) {}
   void run(Worker, std::size_t operations) {
-    turn(operations,
-         [&] { device->run("peak", 0, items_, group_, out_.handle(), static_cast<std::uint32_t>(steps_)); });
+    run_timed(operations,
+              [&] { device->run("peak", 0, items_, group_, out_.handle(), static_cast<std::uint32_t>(steps_)); });
   }
   void corrupt() { corrupt_ = true; }
 
@@ -150,7 +150,7 @@ class Loops : public OnDevice {
   template <class T>
   Check compare(const std::function<T(std::size_t)>& right) {
     end_clock();
-    std::vector<T> found = fetched<T>(out_.handle(), items_);
+    std::vector<T> found = fetch_from_device<T>(out_.handle(), items_);
     if (corrupt_) found[items_ / 3] = T(7);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < items_; ++i) wrong += found[i] != right(i);
@@ -163,9 +163,9 @@ class Loops : public OnDevice {
   bool corrupt_ = false;
 };
 
-class Vector : public Loops {
+class VectorUnits : public Loops {
  public:
-  Vector(Params& p, Team& team)
+  VectorUnits(Params& p, Team& team)
       : Loops(p, team), precision_(p.choice("precision", "double", {"double", "single", "half", "bfloat16"})) {
     if (!is_short()) {
       begin(join({"#define REAL ", precision_ == "double" ? "double" : "float", "\n", chains}));
@@ -174,7 +174,7 @@ class Vector : public Loops {
     if (device->language != "CUDA")
       throw CaseError(join({"precision='", precision_, "' is measured on devices of CUDA only"}));
     begin("#define ONES " + std::string(is_half() ? "0x3C003C00u\n" : "0x3F803F80u\n") +
-          replaced(pairs, "FORMAT", is_half() ? "f16x2" : "bf16x2"));
+          replace_word(pairs, "FORMAT", is_half() ? "f16x2" : "bf16x2"));
   }
   Work work() const {
     return {{"flops", (is_short() ? 4.0 : 2.0) * 8 * static_cast<double>(steps_) * static_cast<double>(items_)}};
@@ -184,7 +184,7 @@ class Vector : public Loops {
     if (precision_ == "single") return compare<float>([this](std::size_t i) { return end_of<float>(i); });
     // 11 and 8 bits hold all whole numbers up to 2048 and 256.
     const std::size_t last = std::min<std::size_t>(steps_, is_half() ? 2048 : 256);
-    const std::uint32_t bits = bits_of(last);
+    const std::uint32_t bits = result_bits(last);
     return compare<std::uint32_t>([bits](std::size_t) { return bits | bits << 16; });
   }
 
@@ -192,7 +192,7 @@ class Vector : public Loops {
   bool is_half() const { return precision_ == "half"; }
   bool is_short() const { return is_half() || precision_ == "bfloat16"; }
   // A whole number as a half or a bfloat16.
-  std::uint32_t bits_of(std::size_t number) const {
+  std::uint32_t result_bits(std::size_t number) const {
     const int exponent = std::ilogb(static_cast<double>(number)), digits = is_half() ? 10 : 7,
               bias = is_half() ? 15 : 127;
     const double rest = std::ldexp(static_cast<double>(number), -exponent) - 1;
@@ -216,13 +216,13 @@ class MatrixUnits : public Loops {
   MatrixUnits(Params& p, Team& team) : Loops(p, team) {
     const std::string precision = p.choice("precision", "half", {"double", "tf32", "half", "bfloat16", "fp8"});
     const bool greater = device->capability == 90 || device->capability == 100;  // others have few units for them
-    unit_ = *std::find_if(std::begin(units), std::end(units), [&](const Matrix& u) {
+    unit_ = *std::find_if(std::begin(units), std::end(units), [&](const MatrixUnit& u) {
       return precision == u.precision && (precision != "double" || (u.rows == 16) == greater);
     });
     if (device->language != "CUDA")
       throw CaseError(
           "the matrix units are measured on devices of CUDA only; the library of the vendor uses them, too");
-    begin(product_of(unit_) + matrices);
+    begin(matrix_product_code(unit_) + matrices);
   }
   Work work() const {
     const double product = 2.0 * unit_.rows * unit_.columns * unit_.depth;
@@ -235,7 +235,7 @@ class MatrixUnits : public Loops {
   }
 
  private:
-  Matrix unit_{};
+  MatrixUnit unit_{};
 };
 
-int main() { return serve({kernel<Vector>("vector"), kernel<MatrixUnits>("matrix"), kernel<Library>("library")}); }
+int main() { return serve({kernel<VectorUnits>("vector"), kernel<MatrixUnits>("matrix"), kernel<Library>("library")}); }

@@ -40,16 +40,16 @@ constexpr const char* program = R"(
       if (a[i] != RIGHT) atomic_inc(found);
     })";
 
-struct Body {
+struct KernelBody {
   const char *name, *body, *right;
   double arrays, flops;
 };
-constexpr Body bodies[] = {{"copy", "b[i]", "b", 2, 0},
-                           {"scale", "s * b[i]", "s * b", 2, 1},
-                           {"add", "b[i] + c[i]", "b + c", 3, 1},
-                           {"triad", "b[i] + s * c[i]", "b + s * c", 3, 2},
-                           {"write", "s", "s", 1, 0},
-                           {"read", "0", "0", 1, 1}};
+constexpr KernelBody bodies[] = {{"copy", "b[i]", "b", 2, 0},
+                                 {"scale", "s * b[i]", "s * b", 2, 1},
+                                 {"add", "b[i] + c[i]", "b + c", 3, 1},
+                                 {"triad", "b[i] + s * c[i]", "b + s * c", 3, 2},
+                                 {"write", "s", "s", 1, 0},
+                                 {"read", "0", "0", 1, 1}};
 
 }  // namespace
 
@@ -65,7 +65,7 @@ class Stream : public OnDevice {
         a_(*device, elements_ * real_),
         b_(*device, elements_ * real_),
         c_(*device, elements_ * real_) {
-    const Body& body = bodies[which];
+    const KernelBody& body = bodies[which];
     device->build(
         join({"#define REAL ", real_ == 8 ? "double" : "float", "\n#define GROUP ", group_, "\n#define EACH ", each_,
               "\n#define DEEP ", deep, "\n#define BODY ", body.body, "\n#define RIGHT ", body.right, "\n", program}));
@@ -73,7 +73,7 @@ class Stream : public OnDevice {
     device->finish();
   }
   void run(Worker, std::size_t operations) {
-    turn(operations, [&] {
+    run_timed(operations, [&] {
       device->run(reads ? "read" : "turn", 0, elements_ / each_ / deep, group_, a_.handle(), b_.handle(), c_.handle());
     });
   }
@@ -93,7 +93,7 @@ class Stream : public OnDevice {
     const std::uint32_t none = 0;
     device->copy_to(found.handle(), &none, 0, sizeof none, false);
     device->run("wrong", 0, elements_, group_, a_.handle(), found.handle());
-    const std::uint32_t wrong = fetched<std::uint32_t>(found.handle(), 1).front();
+    const std::uint32_t wrong = fetch_from_device<std::uint32_t>(found.handle(), 1).front();
     return {wrong == 0, join({wrong, " of ", elements_, " elements are wrong"})};
   }
 
@@ -110,7 +110,7 @@ class Stream : public OnDevice {
   template <class Real>
   Check check_sums() {
     const std::size_t groups = elements_ / part();
-    const std::vector<Real> sums = fetched<Real>(a_.handle(), groups);
+    const std::vector<Real> sums = fetch_from_device<Real>(a_.handle(), groups);
     std::size_t wrong = 0;
     for (std::size_t g = 0; g < groups; ++g) {
       double right = 0;

@@ -17,7 +17,7 @@ char pattern(std::size_t i, int key) {
 void fill(char* memory, std::size_t bytes, int key) {
   for (std::size_t i = 0; i < bytes; ++i) memory[i] = pattern(i, key);
 }
-std::size_t differing(const char* memory, std::size_t bytes, int key) {
+std::size_t count_differing(const char* memory, std::size_t bytes, int key) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < bytes; ++i) count += memory[i] != pattern(i, key);
   return count;
@@ -55,7 +55,7 @@ class Transfer : public OnDevice {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
   void run(Worker, std::size_t operations) {
-    turn(operations, [&] {
+    run_timed(operations, [&] {
       if constexpr (way != Way::back) device->copy_to(sent_.handle(), source_, 0, bytes_, false);
       if constexpr (way != Way::there) device->copy_from(kept_.handle(), target_, 0, bytes_, way == Way::both);
       device->finish();
@@ -68,14 +68,14 @@ class Transfer : public OnDevice {
     std::size_t wrong = 0;
     if constexpr (way != Way::there) {
       target_[bytes_ / 3] = static_cast<char>(target_[bytes_ / 3] + corrupt_);
-      wrong += differing(target_, bytes_, 1);
+      wrong += count_differing(target_, bytes_, 1);
     }
     if constexpr (way != Way::back) {
       fill(source_, bytes_, 0);
       device->copy_from(sent_.handle(), source_, 0, bytes_, false);
       device->finish();
       source_[bytes_ / 3] = static_cast<char>(source_[bytes_ / 3] + corrupt_);
-      wrong += differing(source_, bytes_, 2);
+      wrong += count_differing(source_, bytes_, 2);
     }
     return {wrong == 0, join({wrong, " of ", bytes_, " bytes are wrong"})};
   }
@@ -94,11 +94,11 @@ class Transfer : public OnDevice {
   char *source_, *target_;
 };
 
-// From the device to itself or to its peer, or both ways between them at once.
+// Copies from the device to itself or to its peer, or in both directions at once.
 template <bool both>
-class Between : public OnDevice {
+class DeviceToDevice : public OnDevice {
  public:
-  Between(Params& p, Team& team)
+  DeviceToDevice(Params& p, Team& team)
       : OnDevice(p, team),
         bytes_(counted_bytes(p)),
         other_(open_peer(p)),
@@ -117,7 +117,7 @@ class Between : public OnDevice {
     if constexpr (both) peer().reaches(*device), put(peer(), back_, 2), put(*device, kept_, 0);
   }
   void run(Worker, std::size_t operations) {
-    turn(operations, [&] {
+    run_timed(operations, [&] {
       device->copy_across(sent_.handle(), peer(), came_.handle(), bytes_);
       if constexpr (both) peer().copy_across(back_.handle(), *device, kept_.handle(), bytes_);
       if (other_) other_->finish();
@@ -127,8 +127,8 @@ class Between : public OnDevice {
   void corrupt() { corrupt_ = true; }
   Check check() {
     end_clock();
-    std::size_t wrong = arrived(peer(), came_, 1);
-    if constexpr (both) wrong += arrived(*device, kept_, 2);
+    std::size_t wrong = count_wrong_bytes(peer(), came_, 1);
+    if constexpr (both) wrong += count_wrong_bytes(*device, kept_, 2);
     return {wrong == 0, join({wrong, " of ", bytes_, " bytes are wrong"})};
   }
   std::string details() const { return with_details().add("direct", json::boolean(direct_)).str(); }
@@ -143,12 +143,12 @@ class Between : public OnDevice {
     return other == own ? nullptr : accelerator::open_driver(device->language == "CUDA" ? "cuda" : "hip", other);
   }
   accelerator::Device& peer() { return other_ ? *other_ : *device; }
-  std::size_t arrived(accelerator::Device& where, const DeviceMemory& memory, int key) const {
+  std::size_t count_wrong_bytes(accelerator::Device& where, const DeviceMemory& memory, int key) const {
     std::vector<char> found(bytes_);
     where.copy_from(memory.handle(), found.data(), 0, bytes_, false);
     where.finish();
     found[bytes_ / 3] = static_cast<char>(found[bytes_ / 3] + corrupt_);
-    return differing(found.data(), bytes_, key);
+    return count_differing(found.data(), bytes_, key);
   }
 
   std::size_t bytes_;
@@ -159,16 +159,16 @@ class Between : public OnDevice {
 
 // All devices of a door copy at once: from pinned memory of the host, or to it.
 template <bool there>
-class Together {
+class AllAtOnce {
  public:
   static constexpr double sample_seconds = OnDevice::sample_seconds;
-  Together(Params& p, Team& team) : bytes_(counted_bytes(p)) {
+  AllAtOnce(Params& p, Team& team) : bytes_(counted_bytes(p)) {
     const std::string door = p.choice("door", "cuda", {"cuda", "hip"});
     if (team.size() != 1) throw CaseError(join({"threads='", team.size(), "' must be 1: the devices alone copy"}));
     p.count("device", 0);
     accelerator::Unpinned unpinned;
     for (std::size_t i = 0, count = accelerator::count_devices(door); i < count; ++i)
-      each_.push_back(std::make_unique<One>(accelerator::open_driver(door, i), bytes_));
+      each_.push_back(std::make_unique<Endpoint>(accelerator::open_driver(door, i), bytes_));
     if (each_.empty()) throw CaseError(join({"door='", door, "': its driver has no device on this machine"}));
   }
   void run(Worker, std::size_t operations) {
@@ -189,39 +189,39 @@ class Together {
         one->device->finish();
       }
       one->host[bytes_ / 3] = static_cast<char>(one->host[bytes_ / 3] + corrupt_);
-      wrong += differing(one->host, bytes_, 1);
+      wrong += count_differing(one->host, bytes_, 1);
     }
     return {ran_ && wrong == 0, join({wrong, " of ", bytes_ * each_.size(), " bytes are wrong"})};
   }
   std::string details() const { return json::Object().add("device", json::text(each_.front()->device->name)).str(); }
 
  private:
-  struct One {
-    One(std::unique_ptr<accelerator::Device> opened, std::size_t bytes)
+  struct Endpoint {
+    Endpoint(std::unique_ptr<accelerator::Device> opened, std::size_t bytes)
         : device(std::move(opened)), memory(*device, bytes), host(static_cast<char*>(device->pin(bytes))) {
       fill(host, bytes, there ? 0 : 1);
       device->copy_to(memory.handle(), host, 0, bytes, false);
       device->finish();
       fill(host, bytes, there ? 1 : 0);
     }
-    ~One() { device->unpin(host); }
+    ~Endpoint() { device->unpin(host); }
     std::unique_ptr<accelerator::Device> device;
     DeviceMemory memory;
     char* host;
   };
-  void copy(One& one, bool to) {
+  void copy(Endpoint& one, bool to) {
     to ? one.device->copy_to(one.memory.handle(), one.host, 0, bytes_, false)
        : one.device->copy_from(one.memory.handle(), one.host, 0, bytes_, false);
   }
 
   std::size_t bytes_;
-  std::vector<std::unique_ptr<One>> each_;
+  std::vector<std::unique_ptr<Endpoint>> each_;
   bool ran_ = false, corrupt_ = false;
 };
 
 int main() {
   return serve({kernel<Transfer<Way::there>>("to_device"), kernel<Transfer<Way::back>>("from_device"),
-                kernel<Transfer<Way::both>>("both_ways"), kernel<Between<false>>("between"),
-                kernel<Between<true>>("between_both_ways"), kernel<Together<true>>("to_all"),
-                kernel<Together<false>>("from_all")});
+                kernel<Transfer<Way::both>>("both_ways"), kernel<DeviceToDevice<false>>("between"),
+                kernel<DeviceToDevice<true>>("between_both_ways"), kernel<AllAtOnce<true>>("to_all"),
+                kernel<AllAtOnce<false>>("from_all")});
 }

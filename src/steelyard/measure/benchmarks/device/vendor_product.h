@@ -41,14 +41,14 @@ class Library : public OnDevice {
   ~Library() {
     if (!is_light()) library().call(is_of_amd() ? "rocblas_destroy_handle" : "cublasDestroy_v2", handle_);
     if (!is_light() || !handle_) return;
-    for (accelerator::Handle layout : {factor_, result_}) light().call("cublasLtMatrixLayoutDestroy", layout);
-    light().call("cublasLtMatmulDescDestroy", product_);
-    light().call("cublasLtDestroy", handle_);
+    for (accelerator::Handle layout : {factor_, result_}) small_library().call("cublasLtMatrixLayoutDestroy", layout);
+    small_library().call("cublasLtMatmulDescDestroy", product_);
+    small_library().call("cublasLtDestroy", handle_);
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   void run(Worker, std::size_t operations) {
-    turn(operations, [&] { multiply(); });
+    run_timed(operations, [&] { multiply(); });
   }
   Work work() const {
     const double n = static_cast<double>(n_);
@@ -61,11 +61,11 @@ class Library : public OnDevice {
   }
   Check check() {
     end_clock();
-    const std::vector<char> found = fetched<char>(c_.handle(), n_ * n_ * kind_.sum_bytes);
+    const std::vector<char> found = fetch_from_device<char>(c_.handle(), n_ * n_ * kind_.sum_bytes);
     std::size_t wrong = 0;
     const double right = static_cast<double>(n_);
     for (std::size_t i = 0; i < n_ * n_; ++i) {
-      const double value = number(found.data() + i * kind_.sum_bytes);
+      const double value = read_number(found.data() + i * kind_.sum_bytes);
       wrong += std::abs(value - right) > (kind_.sum_bytes == 2 ? right / 128 : 0);
     }
     return {wrong == 0, join({wrong, " of ", n_ * n_, " entries are wrong"})};
@@ -101,7 +101,7 @@ class Library : public OnDevice {
     return cublas;
   }
   // It lies beside cuBLAS, which brings it along.
-  const VendorLibrary& light() const {
+  const VendorLibrary& small_library() const {
     library();
     static const VendorLibrary found("STEELYARD_CUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
                                      "NVIDIA's library cuBLASLt is not on this machine");
@@ -113,7 +113,7 @@ class Library : public OnDevice {
     constexpr int bfloat16 = 14, single = 0, transposed_first = 3, fast_sums = 25, most_workspace = 1;
     const std::int32_t transposed = 1;
     const std::int8_t yes = 1;
-    auto ask = [this](const char* name, auto... arguments) { must(light().call(name, arguments...)); };
+    auto ask = [this](const char* name, auto... arguments) { must(small_library().call(name, arguments...)); };
     auto set = [&](int what, const void* value, std::size_t bytes) {
       ask("cublasLtMatmulDescSetAttribute", product_, what, value, bytes);
     };
@@ -131,7 +131,7 @@ class Library : public OnDevice {
     int count = 0;
     ask("cublasLtMatmulAlgoGetHeuristic", handle_, product_, factor_, factor_, result_, result_, wish, 1,
         static_cast<void*>(chosen_), &count);
-    light().call("cublasLtMatmulPreferenceDestroy", wish);
+    small_library().call("cublasLtMatmulPreferenceDestroy", wish);
     if (count == 0) throw CaseError(join({"cuBLASLt has no product of ", kind_.precision, " for ", device->named()}));
   }
   void must(int code) const {
@@ -146,10 +146,10 @@ class Library : public OnDevice {
     const bool wide = kind_.bytes == 8;
     if (is_light()) {
       const void* factors = a_.handle();
-      must(light().call("cublasLtMatmul", handle_, product_, static_cast<const void*>(&single_one), factors, factor_,
-                        factors, factor_, static_cast<const void*>(&single_none), static_cast<const void*>(c_.handle()),
-                        result_, c_.handle(), result_, static_cast<const void*>(chosen_), workspace_.handle(),
-                        workspace_bytes, device->queue()));
+      must(small_library().call(
+          "cublasLtMatmul", handle_, product_, static_cast<const void*>(&single_one), factors, factor_, factors,
+          factor_, static_cast<const void*>(&single_none), static_cast<const void*>(c_.handle()), result_, c_.handle(),
+          result_, static_cast<const void*>(chosen_), workspace_.handle(), workspace_bytes, device->queue()));
       return;
     }
     const int n = static_cast<int>(n_);
@@ -169,7 +169,7 @@ class Library : public OnDevice {
     must(library().call("cublasGemmEx", handle_, plain, plain, n, n, n, alpha, factors, kind_.type, n, factors,
                         kind_.type, n, beta, c_.handle(), kind_.type, n, kind_.compute, usual));
   }
-  double number(const char* at) const {
+  double read_number(const char* at) const {
     if (kind_.sum_bytes == 8) return read<double>(at);
     if (kind_.sum_bytes == 4) return static_cast<double>(read<float>(at));
     const std::uint16_t bits = read<std::uint16_t>(at);

@@ -10,8 +10,8 @@ constexpr double factor = 0.1;  // c of the definition: W += c · data[x + k]
 // Reads `count` blocks of L words and adds them to `sum`.
 using Walk = double (*)(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum);
 
-// With one accumulator, as in the original: every addition waits for the one before.
-double serial(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
+// Adds with one accumulator, as in the original: every addition waits for the one before.
+double read_serially(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
   for (std::size_t i = 0; i < count; ++i) {
     const double* block = data + L * blocks[i];
     for (std::size_t k = 0; k < L; ++k) sum += factor * block[k];
@@ -19,9 +19,9 @@ double serial(const double* data, const std::uint32_t* blocks, std::size_t count
   return sum;
 }
 
-// With A accumulators along each block.
+// Adds with A accumulators along each block.
 template <std::size_t A>
-double along(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
+double read_along_block(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
   constexpr std::size_t packs = A / pack_doubles;
   Pack sums[packs] = {}, all = {};
   const Pack c = pack_of(factor);
@@ -36,9 +36,9 @@ double along(const double* data, const std::uint32_t* blocks, std::size_t count,
   return sum;
 }
 
-// With A blocks at the same time, each with its accumulator, for blocks that are too short to be split.
+// Adds A blocks at the same time, each with its own accumulator, for blocks that are too short to be split.
 template <std::size_t A>
-double across(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
+double read_across(const double* data, const std::uint32_t* blocks, std::size_t count, std::size_t L, double sum) {
   double sums[A] = {};
   std::size_t i = 0;
   for (; i + A <= count; i += A)
@@ -46,12 +46,12 @@ double across(const double* data, const std::uint32_t* blocks, std::size_t count
 #pragma GCC unroll 32
       for (std::size_t j = 0; j < A; ++j) sums[j] += factor * data[L * blocks[i + j] + k];
   for (double s : sums) sum += s;
-  return serial(data, blocks + i, count - i, L, sum);
+  return read_serially(data, blocks + i, count - i, L, sum);
 }
 
 template <std::size_t A>
-Walk side_by_side(std::size_t L) {
-  return L % A == 0 ? along<A> : across<A>;
+Walk choose_walk(std::size_t L) {
+  return L % A == 0 ? read_along_block<A> : read_across<A>;
 }
 
 // One operation is one test of the original: 1024 blocks, or fewer so that it has at most a million words.
@@ -79,7 +79,7 @@ struct Gather {
     law.blocks = M / L - 1;  // as in the definition: the last block is never read
     count = std::min(std::max(most_words, L), test_blocks * L) / L;
     std::string accumulators = p.choice("accumulators", "1", {"1", "8", "32"});
-    walk = accumulators == "1" ? serial : accumulators == "8" ? side_by_side<8>(L) : side_by_side<32>(L);
+    walk = accumulators == "1" ? read_serially : accumulators == "8" ? choose_walk<8>(L) : choose_walk<32>(L);
     data = Buffer<double>::one_each(M, MemoryPolicy(p), team, team.size());
     own.resize(team.size());
     team.each([&](Worker w) {

@@ -37,9 +37,9 @@ inline void link_ring(const Buffer<Line>& lines, std::uint64_t seed) {
 }
 
 // Base of the kernels that walk along rings: each of the first `walkers` workers has a private ring.
-class Rings {
+class CacheLineRings {
  public:
-  Rings(Params& p, Team& team, std::size_t walkers)
+  CacheLineRings(Params& p, Team& team, std::size_t walkers)
       : lines_(p.count("bytes", 1 << 20) / sizeof(Line)), chains_(p.count("chains", 1)) {
     if (lines_ < most_chains || lines_ >= (std::size_t{1} << 32))
       throw CaseError("parameter bytes must be at least 1024 and below 2^38: a ring of 16 to 2^32 lines of 64 bytes");
@@ -53,7 +53,7 @@ class Rings {
       Line* start = rings_[w.index].data();
       for (std::size_t c = 0; c < most_chains; ++c, start = start->ahead)
         if (c % (most_chains / chains_) == 0) heads_[w.index].at[c / (most_chains / chains_)] = start;
-      settle(w.index);
+      settle_in_cache(w.index);
     });
     for (auto& ring : rings_) ring.promise("ring");
   }
@@ -100,7 +100,7 @@ class Rings {
   // Before the timed part, the chains go once round the ring together, so that the caches have the content of this walk
   // and not that of the linking: its last lines, which some chains would meet at once. A single chain would meet them
   // last, and only needs warm caches. At most 4 million steps: 0.4 s in the memory.
-  void settle(std::size_t walker) {
+  void settle_in_cache(std::size_t walker) {
     const std::size_t most_steps = chains_ == 1 ? 1 << 18 : 1 << 22;
     Heads& heads = heads_[walker];
     walk(walker, std::min(lines_ / chains_, most_steps));
@@ -125,11 +125,11 @@ class Rings {
 };
 
 // One operation is one step of each chain.
-struct Chase {
-  Rings rings;
+struct PointerChase {
+  CacheLineRings rings;
   std::size_t walkers;
 
-  Chase(Params& p, Team& team) : rings(p, team, team.size()), walkers(team.size()) {}
+  PointerChase(Params& p, Team& team) : rings(p, team, team.size()), walkers(team.size()) {}
   void run(Worker w, std::size_t operations) { rings.walk(w.index, operations); }
   Work work() const {
     double accesses = static_cast<double>(rings.chains() * walkers);

@@ -20,7 +20,7 @@ struct Transfer {
     std::size_t& rounds = own[w.index].rounds;
     for (std::size_t last = rounds + operations; rounds < last; ++rounds) {
       if (w.index == 0) line.store(2 * rounds + 1, std::memory_order_release);
-      await(2 * rounds + (w.index == 0 ? 2 : 1));
+      wait_for(2 * rounds + (w.index == 0 ? 2 : 1));
       if (w.index == 1) line.store(2 * rounds + 2, std::memory_order_release);
     }
   }
@@ -34,7 +34,7 @@ struct Transfer {
 
  private:
   // There is no pause instruction, which would add to the time. Two threads on one processor must yield, however.
-  void await(std::size_t value) const {
+  void wait_for(std::size_t value) const {
     for (int i = 0; line.load(std::memory_order_acquire) != value; ++i)
       if (i > 10'000) sched_yield();
   }

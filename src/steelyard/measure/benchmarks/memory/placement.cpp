@@ -17,7 +17,7 @@ struct Loaded {
   };
   std::size_t elements;  // length of each vector of each worker
   double pause;          // seconds after each chunk
-  Rings rings;
+  CacheLineRings rings;
   std::vector<Buffer<double>> a, b, c;
   std::vector<Injector> injectors;
   alignas(128) std::atomic<std::size_t> walks{0};
@@ -49,10 +49,10 @@ struct Loaded {
       walked.push_back(operations);
       walks.fetch_add(1, std::memory_order_release);
     } else {
-      inject(w.index);
+      inject_load(w.index);
     }
   }
-  void inject(std::size_t index) {
+  void inject_load(std::size_t index) {
     Injector& mine = injectors[index];
     const std::size_t before = mine.done, walk = mine.swept.size();
     auto walking = [&] { return walks.load(std::memory_order_acquire) <= walk; };
@@ -92,4 +92,4 @@ struct Loaded {
   void corrupt() { a.back()[chunk / 3] += 1; }  // in the first chunk, which every run uses
 };
 
-int main() { return serve({kernel<Sweep<Triad>>("triad"), kernel<Chase>("chase"), kernel<Loaded>("loaded")}); }
+int main() { return serve({kernel<Sweep<Triad>>("triad"), kernel<PointerChase>("chase"), kernel<Loaded>("loaded")}); }

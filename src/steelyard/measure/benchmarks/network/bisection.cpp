@@ -10,7 +10,7 @@ using Pairs = std::vector<std::pair<int, int>>;
 
 // "halves": rank i with i + P/2, as mpptest's -bisect. A number seeds a random perfect matching, the same on every
 // rank: the generator is defined to the bit, the standard library's shuffle is not.
-inline Pairs matched(const std::string& matching, int size, std::size_t count) {
+inline Pairs match_pairs(const std::string& matching, int size, std::size_t count) {
   std::vector<int> order(static_cast<std::size_t>(size));
   for (int i = 0; i < size / 2; ++i)
     order[static_cast<std::size_t>(2 * i)] = i, order[static_cast<std::size_t>(2 * i + 1)] = i + size / 2;
@@ -30,18 +30,18 @@ inline Pairs matched(const std::string& matching, int size, std::size_t count) {
 }
 
 // One end of a pair's connection; the first of a pair is mpptest's master.
-struct End {
+struct PairEnd {
   Messages& messages;
   int partner;
   MPI_Comm comm;
   void send() { MPI_Send(messages.out(), messages.length(), MPI_BYTE, partner, 0, comm); }
   void receive() { MPI_Recv(messages.in(), messages.length(), MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE); }
-  MPI_Request sending() {
+  MPI_Request nonblocking_send() {
     MPI_Request request;
     MPI_Isend(messages.out(), messages.length(), MPI_BYTE, partner, 0, comm, &request);
     return request;
   }
-  MPI_Request receiving() {
+  MPI_Request nonblocking_receive() {
     MPI_Request request;
     MPI_Irecv(messages.in(), messages.length(), MPI_BYTE, partner, 0, comm, &request);
     return request;
@@ -49,27 +49,27 @@ struct End {
 };
 
 struct RoundTrip {
-  static void first(End& end, std::size_t times) {
+  static void first(PairEnd& end, std::size_t times) {
     for (; times > 0; --times, end.messages.next()) end.send(), end.receive();
   }
-  static void second(End& end, std::size_t times) {
+  static void second(PairEnd& end, std::size_t times) {
     for (; times > 0; --times, end.messages.next()) end.receive(), end.send();
   }
 };
 
 // The answer to a message leaves while the next one is awaited.
 struct RoundTripNonblocking {
-  static void first(End& end, std::size_t times) {
+  static void first(PairEnd& end, std::size_t times) {
     for (; times > 0; --times, end.messages.next()) {
-      MPI_Request request = end.sending();
+      MPI_Request request = end.nonblocking_send();
       end.receive();
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   }
-  static void second(End& end, std::size_t times) {
+  static void second(PairEnd& end, std::size_t times) {
     end.receive();
     for (; times > 1; --times) {
-      MPI_Request request = end.sending();
+      MPI_Request request = end.nonblocking_send();
       end.messages.next();
       end.receive();
       MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -81,14 +81,14 @@ struct RoundTripNonblocking {
 
 // Both at once; nonblocking, since two blocking sends may wait for each other for ever.
 struct HeadToHead {
-  static void first(End& end, std::size_t times) {
+  static void first(PairEnd& end, std::size_t times) {
     for (; times > 0; --times, end.messages.next()) {
-      MPI_Request request = end.receiving();
+      MPI_Request request = end.nonblocking_receive();
       end.send();
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   }
-  static void second(End& end, std::size_t times) { first(end, times); }
+  static void second(PairEnd& end, std::size_t times) { first(end, times); }
 };
 
 template <class Exchange>
@@ -102,7 +102,7 @@ struct Bisection {
 
   Bisection(Params& p, Ranks& ranks)
       : matching(p.word("matching", "halves")),
-        pairs(matched(matching, ranks.size(), counted(p, ranks))),
+        pairs(match_pairs(matching, ranks.size(), counted(p, ranks))),
         messages(p, ranks, p.count("message_bytes", 8), find(ranks.rank())),
         end_{messages, partner, ranks.comm()} {}
   bool active() const { return partner >= 0; }
@@ -152,7 +152,7 @@ struct Bisection {
   }
   void exchange(std::size_t times) { first ? Exchange::first(end_, times) : Exchange::second(end_, times); }
 
-  End end_;
+  PairEnd end_;
 };
 
 int main(int argc, char** argv) {

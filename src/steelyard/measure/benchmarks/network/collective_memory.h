@@ -12,33 +12,33 @@ namespace steelyard {
 // An operation without its type, so that one kernel serves all operations; the loops are compiled for each one.
 struct Operation {
   Shape shape;
-  Arrival (*arrival)(const Frame&);
-  void (*now)(Frame&, std::size_t);           // runs this number of operations
-  void (*later)(Frame&, std::size_t);         // the same with the nonblocking form and an immediate wait
-  void (*synchronised)(Frame&, std::size_t);  // the same with a barrier after each operation
-  void (*begin)(const Frame&, MPI_Request*);  // starts a nonblocking operation without a wait
+  Expected (*arrival)(const CallFrame&);
+  void (*now)(CallFrame&, std::size_t);           // runs this number of operations
+  void (*later)(CallFrame&, std::size_t);         // the same with the nonblocking form and an immediate wait
+  void (*synchronised)(CallFrame&, std::size_t);  // the same with a barrier after each operation
+  void (*begin)(const CallFrame&, MPI_Request*);  // starts a nonblocking operation without a wait
 };
 
 template <class Of>
 Operation operation() {
   return {Of::shape,
           Of::arrival,
-          [](Frame& f, std::size_t times) {
-            for (; times > 0; --times, f.advance()) Of::call(Now{}, f);
+          [](CallFrame& f, std::size_t times) {
+            for (; times > 0; --times, f.move_root()) Of::call(CallBlocking{}, f);
           },
-          [](Frame& f, std::size_t times) {
-            for (MPI_Request request; times > 0; --times, f.advance()) {
-              Of::call(Later{&request}, f);
+          [](CallFrame& f, std::size_t times) {
+            for (MPI_Request request; times > 0; --times, f.move_root()) {
+              Of::call(CallNonblocking{&request}, f);
               MPI_Wait(&request, MPI_STATUS_IGNORE);
             }
           },
-          [](Frame& f, std::size_t times) {
-            for (; times > 0; --times, f.advance()) {
-              Of::call(Now{}, f);
+          [](CallFrame& f, std::size_t times) {
+            for (; times > 0; --times, f.move_root()) {
+              Of::call(CallBlocking{}, f);
               MPI_Barrier(f.comm);
             }
           },
-          [](const Frame& f, MPI_Request* request) { Of::call(Later{request}, f); }};
+          [](const CallFrame& f, MPI_Request* request) { Of::call(CallNonblocking{request}, f); }};
 }
 
 inline const Operation& named(const std::vector<Operation>& known, const std::string& name) {
@@ -50,7 +50,7 @@ inline const Operation& named(const std::vector<Operation>& known, const std::st
 // The buffers of one rank, and the frame that points to them. Blocks of `elements`; 32-bit integers where `words`.
 class CollectiveMemory {
  public:
-  Frame frame;
+  CallFrame frame;
 
   CollectiveMemory(Params& p, Ranks& ranks, const Shape& shape, std::size_t elements, bool words)
       : shape_(shape), bytes_(elements * (words ? sizeof(std::uint32_t) : 1)), policy_(p) {
@@ -64,7 +64,7 @@ class CollectiveMemory {
     out_.emplace(std::max<std::size_t>(1, outs * bytes_), policy_, ranks, device);
     in_.emplace(std::max<std::size_t>(1, ins * bytes_), policy_, ranks, device);
     Buffer<char>& content = out_->host();
-    for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(pattern(i, ranks.rank()));
+    for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(pattern_byte(i, ranks.rank()));
     out_->send(0, content.size());
     counts_.assign(size, static_cast<int>(elements));
     for (std::size_t i = 0; i < size; ++i) places_.push_back(static_cast<int>(i * elements));
@@ -99,7 +99,7 @@ class CollectiveMemory {
   }
   // Whether `arrival` lies in the incoming buffer: bytes as they were sent, sums of integers exactly (modulo 2^32).
   // Empty blocks must have changed nothing since `forget`.
-  Check compare(const Arrival& arrival) {
+  Check compare(const Expected& arrival) {
     in_->fetch(0, in_->host().size());
     for (int i = 0; i < arrival.blocks; ++i) {
       int first = arrival.first < 0 ? i : arrival.first, last = arrival.last < 0 ? i : arrival.last;
@@ -119,7 +119,7 @@ class CollectiveMemory {
       for (int sender = first; sender <= last; ++sender) {
         unsigned char sent[sizeof(T)];
         for (std::size_t k = 0; k < sizeof(T); ++k)
-          sent[k] = pattern(static_cast<std::size_t>(at_sender) * bytes_ + i + k, sender);
+          sent[k] = pattern_byte(static_cast<std::size_t>(at_sender) * bytes_ + i + k, sender);
         T one;
         std::memcpy(&one, sent, sizeof one);
         sum = static_cast<T>(sum + one);
@@ -137,10 +137,10 @@ class CollectiveMemory {
   std::vector<int> counts_, places_;
 };
 
-// Whether `call` kept every rank until the last had come, by the clock of each machine: the last rank comes late.
-// `corrupt`: the times are made to say that every rank left before it came.
+// Checks by the clock of each machine that `call` kept every rank until the last one, which comes late, had come.
+// `corrupt`: changes the times as if every rank had left before it came.
 template <class Call>
-Check keeps_together(const Ranks& ranks, bool corrupt, Call call) {
+Check check_barrier(const Ranks& ranks, bool corrupt, Call call) {
   if (ranks.rank() == ranks.size() - 1) usleep(1000);
   double came = seconds_of(CLOCK_MONOTONIC_RAW);
   call();

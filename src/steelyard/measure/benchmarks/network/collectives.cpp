@@ -38,12 +38,12 @@ struct Collective {
   }
   Work work() const { return {{"operations", 1}, {"bytes", memory.least_bytes()}}; }
   Check check() {
-    Arrival arrival = operation.arrival(memory.frame);
+    Expected arrival = operation.arrival(memory.frame);
     auto once = [&] { (waits ? operation.now : operation.later)(memory.frame, 1); };
     memory.forget();
     Check found{true, ""};
     if (operation.shape.volume == Volume::none) {
-      found = keeps_together(ranks_, corrupt_, once);
+      found = check_barrier(ranks_, corrupt_, once);
     } else {
       once();
       if (corrupt_) memory.corrupt();

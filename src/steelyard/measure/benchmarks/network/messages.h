@@ -1,5 +1,4 @@
-// Message buffers: the same place again and again, or a walk through memory that no cache holds any more, or the memory
-// of a device.
+// Message buffers: one place that is reused, a walk through memory that no cache holds any more, or a device's memory.
 #pragma once
 #include <optional>
 
@@ -8,14 +7,12 @@
 
 namespace steelyard {
 
-// Returns the content of a rank's buffer of outgoing messages at this offset. The content identifies the sender and the
-// place.
-inline unsigned char pattern(std::size_t offset, int sender) {
+// Returns the content of a rank's outgoing messages at this offset. It identifies the sender and the place.
+inline unsigned char pattern_byte(std::size_t offset, int sender) {
   return static_cast<unsigned char>(offset % 251 + static_cast<std::size_t>(sender) * 31 + 1);
 }
 
-// The device of this rank: the ranks of a host take its devices in turn. CaseError: there is none, or the MPI cannot
-// send its memory.
+// Returns this rank's device: the ranks of a host take turns. CaseError: there is none, or MPI cannot send its memory.
 accelerator::Device& device_of(const Ranks& ranks);
 
 // Memory that MPI sends from or receives into. That of a device has a copy at the host, which the others write and
@@ -70,7 +67,8 @@ class Messages {
     if (corrupt_) ++came[bytes_ / 3];
     if (bytes_ == 0) return *came == 0;
     for (std::size_t i = 0; i < bytes_; ++i)
-      if (static_cast<unsigned char>(came[i]) != pattern(place * stride_ + index * bytes_ + i, sender)) return false;
+      if (static_cast<unsigned char>(came[i]) != pattern_byte(place * stride_ + index * bytes_ + i, sender))
+        return false;
     return true;
   }
   // A check sends a message of its own, which would repair earlier damage, so the damage is done after its arrival.

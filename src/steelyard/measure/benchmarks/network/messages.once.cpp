@@ -1,4 +1,4 @@
-// What happens to message buffers before and after the samples: compiled once for all programs that send messages.
+// Prepares message buffers before the samples and checks them afterwards. Compiled once for all programs with messages.
 #include "messages.h"
 
 #include <dlfcn.h>
@@ -108,7 +108,7 @@ Messages::Messages(Params& p, Ranks& ranks, std::size_t bytes, bool active, std:
 void Messages::fill(std::size_t length, int rank) const {
   constexpr std::size_t row = 251 * 256;
   char* to = out_->host().data();
-  for (std::size_t i = 0; i < std::min(row, length); ++i) to[i] = static_cast<char>(pattern(i, rank));
+  for (std::size_t i = 0; i < std::min(row, length); ++i) to[i] = static_cast<char>(pattern_byte(i, rank));
   for (std::size_t at = row; at < length; at += row) std::memcpy(to + at, to, std::min(row, length - at));
 }
 

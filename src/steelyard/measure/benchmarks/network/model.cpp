@@ -10,7 +10,7 @@ inline void compute(std::uint64_t ticks) {
   }
 }
 
-// Both kernels: rank 0 sends to the last rank; those between sleep.
+// The common part of both kernels: rank 0 sends to the last rank, and the ranks between them sleep.
 struct Pair {
   int rank, last;
   std::uint64_t delay;  // ticks
@@ -31,9 +31,9 @@ struct Pair {
   void receive(int from) const {
     MPI_Recv(messages.in(), messages.length(), MPI_BYTE, from, 0, comm, MPI_STATUS_IGNORE);
   }
-  // One operation more, and whether its last message came whole; `operation` moves on to the next place.
+  // Runs one more operation and checks that its last message is complete; `operation` moves on to the next place.
   template <class Operation>
-  Check whole(Operation operation) {
+  Check check_one_more(Operation operation) {
     if (!active()) return {true, "took no part"};
     std::size_t place = messages.place();
     messages.forget();
@@ -58,7 +58,7 @@ struct Trains : Pair {
     if (count < 1) throw CaseError("messages='0' must be at least 1");
   }
   void run(std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i, messages.next()) there_and_back();
+    for (std::size_t i = 0; i < operations; ++i, messages.next()) send_and_answer();
     done += operations;
   }
   Work work() const {
@@ -66,11 +66,11 @@ struct Trains : Pair {
     return {{"messages", n}, {"bytes", n * static_cast<double>(messages.bytes())}};
   }
   Check check() {
-    return whole([&] { there_and_back(); });
+    return check_one_more([&] { send_and_answer(); });
   }
 
  private:
-  void there_and_back() const {
+  void send_and_answer() const {
     if (rank == 0) {
       send(last);
       for (std::size_t i = 1; i < count; ++i) {
@@ -93,12 +93,12 @@ struct Receive : Pair {
 
   using Pair::Pair;
   void run(std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i, messages.next()) there_and_back();
+    for (std::size_t i = 0; i < operations; ++i, messages.next()) send_and_answer();
     done += operations;
   }
   Work work() const { return {{"messages", 2}, {"bytes", 2.0 * static_cast<double>(messages.bytes())}}; }
   Check check() {
-    return whole([&] { there_and_back(); });
+    return check_one_more([&] { send_and_answer(); });
   }
   // Seconds that one receive took at rank 0, the median.
   std::string details() const {
@@ -111,7 +111,7 @@ struct Receive : Pair {
   }
 
  private:
-  void there_and_back() {
+  void send_and_answer() {
     if (rank == 0) {
       send(last);
       compute(delay);

@@ -54,7 +54,7 @@ struct Nettest {
     in_.emplace(slots * stride, policy_, ranks.team());
     std::string content = join({"messages of rank ", ranks.rank()});
     if (!out_->still_holds(content))
-      for (std::size_t i = 0; i < out_->size(); ++i) (*out_)[i] = static_cast<char>(pattern(i, ranks.rank()));
+      for (std::size_t i = 0; i < out_->size(); ++i) (*out_)[i] = static_cast<char>(pattern_byte(i, ranks.rank()));
     out_->promise(content);
     requests_.resize(2 * slots);
   }
@@ -115,12 +115,12 @@ struct Nettest {
       if constexpr (both)
         MPI_Waitall(static_cast<int>(2 * count), requests_.data(), MPI_STATUSES_IGNORE);
       else
-        answer(first, count);
+        answer_messages(first, count);
       after(first, count);
     }
   }
   // Until all is sent and received: what another rank began is answered as soon as it is here.
-  void answer(std::size_t first, std::size_t count) {
+  void answer_messages(std::size_t first, std::size_t count) {
     for (int which = 0;;) {
       MPI_Waitany(static_cast<int>(2 * count), requests_.data(), &which, MPI_STATUS_IGNORE);
       if (which == MPI_UNDEFINED) return;
@@ -135,7 +135,7 @@ struct Nettest {
     auto mine = std::find_if(theirs.begin(), theirs.end(), [&](Channel c) { return c.partner == ranks_.rank(); });
     std::size_t place = static_cast<std::size_t>(mine - theirs.begin()) % window * stride;
     for (std::size_t i = 0; i < bytes; ++i)
-      if (static_cast<unsigned char>(in(slot)[i]) != pattern(place + i, partner)) return false;
+      if (static_cast<unsigned char>(in(slot)[i]) != pattern_byte(place + i, partner)) return false;
     return true;
   }
 

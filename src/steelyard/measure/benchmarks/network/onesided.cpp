@@ -19,21 +19,21 @@ struct Place {
 
 struct Put {
   static constexpr bool adds = false, one_word = false;
-  static void issue(const Place& p) {
+  static void issue_operation(const Place& p) {
     int n = p.messages.length();
     MPI_Put(p.messages.out(p.index), n, MPI_BYTE, p.target, p.at, n, MPI_BYTE, p.window);
   }
 };
 struct Get {
   static constexpr bool adds = false, one_word = false;
-  static void issue(const Place& p) {
+  static void issue_operation(const Place& p) {
     int n = p.messages.length();
     MPI_Get(p.messages.in(p.index), n, MPI_BYTE, p.target, p.at, n, MPI_BYTE, p.window);
   }
 };
 struct Accumulate {
   static constexpr bool adds = true, one_word = false;
-  static void issue(const Place& p) {
+  static void issue_operation(const Place& p) {
     int n = p.messages.length() / 8;
     MPI_Accumulate(p.messages.out(p.index), n, MPI_UINT64_T, p.target, p.at, n, MPI_UINT64_T, MPI_SUM, p.window);
   }
@@ -41,14 +41,14 @@ struct Accumulate {
 // Both atomic operations count: the first word of the window grows by one each time.
 struct FetchAndOp {
   static constexpr bool adds = true, one_word = true;
-  static void issue(const Place& p) {
+  static void issue_operation(const Place& p) {
     static const std::uint64_t one = 1;
     MPI_Fetch_and_op(&one, p.messages.in(p.index), MPI_UINT64_T, p.target, p.at, MPI_SUM, p.window);
   }
 };
 struct CompareAndSwap {
   static constexpr bool adds = true, one_word = true;
-  static void issue(const Place& p) {
+  static void issue_operation(const Place& p) {
     if (p.index == 0) p.counted[0] = p.counted[p.count];
     p.counted[p.index + 1] = p.counted[p.index] + 1;
     MPI_Compare_and_swap(p.counted + p.index + 1, p.counted + p.index, p.messages.in(p.index), MPI_UINT64_T, p.target,
@@ -86,13 +86,13 @@ struct OneSided {
   void run(std::size_t operations) {
     switch (synchronisation) {
       case Synchronisation::flush:
-        epochs<Synchronisation::flush>(operations);
+        run_epochs<Synchronisation::flush>(operations);
         break;
       case Synchronisation::fence:
-        epochs<Synchronisation::fence>(operations);
+        run_epochs<Synchronisation::fence>(operations);
         break;
       case Synchronisation::lock:
-        epochs<Synchronisation::lock>(operations);
+        run_epochs<Synchronisation::lock>(operations);
         break;
     }
     done += operations;
@@ -103,7 +103,7 @@ struct OneSided {
   }
 
   std::string details() const {
-    return window ? json::Object().add("window", json::text(window->made_by())).str() : "null";
+    return window ? json::Object().add("window", json::text(window->kind_of_memory())).str() : "null";
   }
 
   // The target sends what it sees in its window, by an ordinary message: rank 0 knows what ought to be there.
@@ -112,14 +112,14 @@ struct OneSided {
     if (done == 0) return {false, "nothing was done"};
     std::size_t place = done % walk.places, length = walk.count * walk.bytes;
     if constexpr (!Operation::adds) {
-      if (rank != 0) at_home([&] { std::memset(window->data() + place * walk.stride, 0, put_into() ? length : 0); });
+      if (rank != 0) at_target([&] { std::memset(window->data() + place * walk.stride, 0, put_into() ? length : 0); });
       if (rank == 0) messages->forget();
       pair->barrier();
       run(1);
     }
     pair->barrier();
     if (rank != 0) {
-      at_home([&] {
+      at_target([&] {
         char* seen = window->data() + place * walk.stride;
         if (corrupt_ && (Operation::adds || put_into())) ++*seen;
         MPI_Send(seen, static_cast<int>(length), MPI_BYTE, 0, 3, pair->comm());
@@ -128,7 +128,7 @@ struct OneSided {
     }
     std::vector<char> seen(length);
     MPI_Recv(seen.data(), static_cast<int>(length), MPI_BYTE, 1, 3, pair->comm(), MPI_STATUS_IGNORE);
-    return {Operation::adds ? added(seen) : moved(seen, place),
+    return {Operation::adds ? are_sums_right(seen) : is_data_right(seen, place),
             join({length, " bytes of the window were compared after ", done, " operations"})};
   }
   void corrupt() { corrupt_ = true; }  // where the data went, when the check's own operations are done
@@ -168,11 +168,11 @@ struct OneSided {
     if (synchronisation == Synchronisation::flush) MPI_Win_lock_all(0, window->get());
     if (synchronisation == Synchronisation::fence) MPI_Win_fence(MPI_MODE_NOPRECEDE, window->get());
   }
-  // Zeros to add to; otherwise the last rank's pattern, one period of it written and then copied.
+  // Fills with zeros to add to, or with the last rank's pattern, of which one period is written and then copied.
   void fill(char* at, std::size_t bytes) const {
     if (Operation::adds) return static_cast<void>(std::memset(at, 0, bytes));
     constexpr std::size_t period = 251;
-    for (std::size_t i = 0; i < std::min(period, bytes); ++i) at[i] = static_cast<char>(pattern(i, last));
+    for (std::size_t i = 0; i < std::min(period, bytes); ++i) at[i] = static_cast<char>(pattern_byte(i, last));
     for (std::size_t filled = period; filled < bytes; filled *= 2)
       std::memcpy(at + filled, at, std::min(filled, bytes - filled));
   }
@@ -187,9 +187,9 @@ struct OneSided {
     }
     MPI_Win_unlock(target, window->get());
   }
-  // The work of a rank in its own window, between the accesses of the others.
+  // Does the work of a rank in its own window, between the accesses of the other ranks.
   template <class Job>
-  void at_home(Job job) {
+  void at_target(Job job) {
     if (synchronisation == Synchronisation::lock) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, pair->rank(), 0, window->get());
     if (synchronisation == Synchronisation::flush) MPI_Win_sync(window->get());
     job();
@@ -198,21 +198,21 @@ struct OneSided {
   }
 
   template <Synchronisation S>
-  void epochs(std::size_t operations) {
+  void run_epochs(std::size_t operations) {
     if (rank != 0) return wait<S>(operations);
     MPI_Win in = window->get();
     for (std::size_t i = 0; i < operations; ++i, messages->next()) {
       if constexpr (S == Synchronisation::lock) MPI_Win_lock(MPI_LOCK_SHARED, target, 0, in);
       std::size_t at = shift + messages->place() * walk.stride;
       for (std::size_t k = 0; k < walk.count; ++k, at += Operation::one_word ? 0 : walk.bytes)
-        Operation::issue({*messages, counted.data(), k, walk.count, target, static_cast<MPI_Aint>(at), in});
+        Operation::issue_operation({*messages, counted.data(), k, walk.count, target, static_cast<MPI_Aint>(at), in});
       if constexpr (S == Synchronisation::flush) MPI_Win_flush(target, in);
       if constexpr (S == Synchronisation::lock) MPI_Win_unlock(target, in);
       if constexpr (S == Synchronisation::fence) MPI_Win_fence(0, in);
     }
     if constexpr (S != Synchronisation::fence) MPI_Send(nullptr, 0, MPI_BYTE, target, 4, pair->comm());
   }
-  // The target is in MPI until it hears of the end: some MPIs carry one-sided operations out only there.
+  // Keeps the target in MPI until the end message: some MPIs carry out one-sided operations only there.
   template <Synchronisation S>
   void wait(std::size_t operations) {
     if constexpr (S == Synchronisation::fence) {
@@ -224,8 +224,8 @@ struct OneSided {
     }
   }
 
-  // All that was ever added: modulo 2^64, as the words themselves.
-  bool added(const std::vector<char>& seen) const {
+  // Checks the sums of all operations, modulo 2^64 like the words themselves.
+  bool are_sums_right(const std::vector<char>& seen) const {
     for (std::size_t i = 0; i < seen.size(); i += 8) {
       std::uint64_t word, each = 0;
       std::memcpy(&word, &seen[i], sizeof word);
@@ -235,13 +235,13 @@ struct OneSided {
     }
     return true;
   }
-  bool moved(const std::vector<char>& seen, std::size_t place) {
+  bool is_data_right(const std::vector<char>& seen, std::size_t place) {
     while (messages->place() != place) messages->next();
     if (put_into()) return std::equal(seen.begin(), seen.end(), messages->out());
     if (corrupt_) ++*messages->in();
     bool right = std::equal(seen.begin(), seen.end(), messages->in());
     for (std::size_t i = 0; i < seen.size(); ++i)
-      right = right && static_cast<unsigned char>(seen[i]) == pattern(place * walk.stride + i, last);
+      right = right && static_cast<unsigned char>(seen[i]) == pattern_byte(place * walk.stride + i, last);
     return right;
   }
 

@@ -6,16 +6,16 @@
 using namespace steelyard;
 
 // Two neighbours, (0, 1), (2, 3) …; the last of an odd number has none, and its calls do nothing.
-inline int neighbour(const Frame& f) { return (f.rank ^ 1) < f.size ? f.rank ^ 1 : MPI_PROC_NULL; }
-inline Arrival from_neighbour(const Frame& f) {
+inline int neighbour(const CallFrame& f) { return (f.rank ^ 1) < f.size ? f.rank ^ 1 : MPI_PROC_NULL; }
+inline Expected expect_from_neighbour(const CallFrame& f) {
   int other = neighbour(f);
   return {other != MPI_PROC_NULL, 0, other, other};
 }
 
 struct SendRecv {
   static constexpr Shape shape{"send_recv", false, false, Blocks::one, Blocks::one, Volume::once};
-  static Arrival arrival(const Frame& f) { return f.rank % 2 ? from_neighbour(f) : Arrival{0, 0, 0, 0}; }
-  static void call(auto, const Frame& f) {
+  static Expected arrival(const CallFrame& f) { return f.rank % 2 ? expect_from_neighbour(f) : Expected{0, 0, 0, 0}; }
+  static void call(auto, const CallFrame& f) {
     if (f.rank % 2)
       MPI_Recv(f.in, f.count, f.type, neighbour(f), 0, f.comm, MPI_STATUS_IGNORE);
     else
@@ -24,16 +24,16 @@ struct SendRecv {
 };
 struct Sendrecv {
   static constexpr Shape shape{"sendrecv", false, false, Blocks::one, Blocks::one, Volume::once};
-  static Arrival arrival(const Frame& f) { return from_neighbour(f); }
-  static void call(auto, const Frame& f) {
+  static Expected arrival(const CallFrame& f) { return expect_from_neighbour(f); }
+  static void call(auto, const CallFrame& f) {
     MPI_Sendrecv(f.out, f.count, f.type, neighbour(f), 0, f.in, f.count, f.type, neighbour(f), 0, f.comm,
                  MPI_STATUS_IGNORE);
   }
 };
 struct IsendIrecv {
   static constexpr Shape shape{"isend_irecv", false, false, Blocks::one, Blocks::one, Volume::once};
-  static Arrival arrival(const Frame& f) { return from_neighbour(f); }
-  static void call(auto, const Frame& f) {
+  static Expected arrival(const CallFrame& f) { return expect_from_neighbour(f); }
+  static void call(auto, const CallFrame& f) {
     MPI_Request both[2];
     MPI_Irecv(f.in, f.count, f.type, neighbour(f), 0, f.comm, &both[0]);
     MPI_Isend(f.out, f.count, f.type, neighbour(f), 0, f.comm, &both[1]);
@@ -43,10 +43,10 @@ struct IsendIrecv {
 // An empty message there and back: S = T / 2N.
 struct Latency {
   static constexpr Shape shape{"latency", false, false, Blocks::one, Blocks::one, Volume::none};
-  static Arrival arrival(const Frame&) { return {0, 0, 0, 0}; }
-  static void call(auto, const Frame& f) { there_and_back(f); }
+  static Expected arrival(const CallFrame&) { return {0, 0, 0, 0}; }
+  static void call(auto, const CallFrame& f) { send_and_answer(f); }
   // The sender and the length of the message that arrived.
-  static MPI_Status there_and_back(const Frame& f) {
+  static MPI_Status send_and_answer(const CallFrame& f) {
     MPI_Status status;
     const int other = neighbour(f);
     auto send = [&] { MPI_Send(f.out, 0, f.type, other, 0, f.comm); };
@@ -60,8 +60,8 @@ struct Latency {
 };
 struct Wtime {
   static constexpr Shape shape{"wtime", false, false, Blocks::one, Blocks::one, Volume::none};
-  static Arrival arrival(const Frame&) { return {0, 0, 0, 0}; }
-  static void call(auto, const Frame&) { keep(MPI_Wtime()); }
+  static Expected arrival(const CallFrame&) { return {0, 0, 0, 0}; }
+  static void call(auto, const CallFrame&) { keep(MPI_Wtime()); }
 };
 
 inline const std::vector<Operation>& all() {
@@ -90,13 +90,13 @@ struct Basic {
   }
   Work work() const { return {{"operations", is("latency") ? 2 : 1}}; }
   Check check() {
-    if (is("wtime")) return advances();
-    if (is("latency")) return answered();
+    if (is("wtime")) return check_clock_advances();
+    if (is("latency")) return check_all_answered();
     auto once = [&] { operation.now(memory.frame, 1); };
     memory.forget();
     Check found{true, ""};
     if (alone) {
-      found = keeps_together(ranks_, corrupt_, once);
+      found = check_barrier(ranks_, corrupt_, once);
     } else {
       once();
       if (corrupt_) memory.corrupt();
@@ -108,15 +108,15 @@ struct Basic {
 
  private:
   bool is(const char* name) const { return std::string(name) == operation.shape.name; }
-  Check answered() const {
-    MPI_Status status = Latency::there_and_back(memory.frame);
+  Check check_all_answered() const {
+    MPI_Status status = Latency::send_and_answer(memory.frame);
     if (corrupt_) ++status.MPI_SOURCE;
     int length = 0, other = neighbour(memory.frame);
     MPI_Get_count(&status, memory.frame.type, &length);
     bool right = done > 0 && length == 0 && status.MPI_SOURCE == other;
     return {right, done ? join({"an empty message came from rank ", other}) : "no operation was made"};
   }
-  Check advances() const {
+  Check check_clock_advances() const {
     double before = MPI_Wtime();
     usleep(1000);
     double after = corrupt_ ? before : MPI_Wtime();

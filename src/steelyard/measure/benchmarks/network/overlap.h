@@ -26,18 +26,18 @@ class Overlap {
       begin(&request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     };
-    double first = ranks_.world().greatest(timed(alone));
+    double first = ranks_.world().greatest(time_job(alone));
     auto times = static_cast<std::size_t>(std::clamp(phase / first, 5.0, 200.0));
-    double pure = median(times, [&] { return timed(alone); });
-    auto rounds = static_cast<std::size_t>(ranks_.world().greatest(pure) / pace());
-    double computing = median(times, [&] { return timed([&] { compute(rounds); }); });
+    double pure = median(times, [&] { return time_job(alone); });
+    auto rounds = static_cast<std::size_t>(ranks_.world().greatest(pure) / compute_pace());
+    double computing = median(times, [&] { return time_job([&] { compute(rounds); }); });
     std::vector<double> nets;
     double together = median(times, [&] {
-      double net = 0, took = timed([&] { net = both(begin, rounds); });
+      double net = 0, took = time_job([&] { net = overlap_with_compute(begin, rounds); });
       nets.push_back(net);
       return took;
     });
-    return json_of({pure, computing, together, middle(nets)}, times);
+    return json_of({pure, computing, together, take_median(nets)}, times);
   }
 
   static double imb(double pure, double computing, double together) {
@@ -49,50 +49,50 @@ class Overlap {
  private:
   static constexpr double phase = 5e-3;  // s, the duration of each of the three parts
 
-  static double now() { return 1e-9 * static_cast<double>(monotonic_nanoseconds()); }
-  static double middle(std::vector<double> values) {
+  static double now_seconds() { return 1e-9 * static_cast<double>(monotonic_nanoseconds()); }
+  static double take_median(std::vector<double> values) {
     std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
     return values[values.size() / 2];
   }
   // Measures the seconds of a round of `compute`. Interruptions can only lengthen an attempt.
-  static double pace() {
+  static double compute_pace() {
     constexpr std::size_t rounds = 20'000;  // some 30 µs
     double least = INFINITY;
     for (int i = 0; i < 5; ++i) {
-      double from = now();
+      double from = now_seconds();
       compute(rounds);
-      least = std::min(least, now() - from);
+      least = std::min(least, now_seconds() - from);
     }
     return least / rounds;
   }
   template <class Job>
-  double timed(Job job) const {
+  double time_job(Job job) const {
     ranks_.world().barrier();
-    double from = now();
+    double from = now_seconds();
     job();
-    return now() - from;
+    return now_seconds() - from;
   }
   template <class Take>
   double median(std::size_t times, Take take) const {
     std::vector<double> taken;
     for (std::size_t i = 0; i < times; ++i) taken.push_back(take());
-    return middle(taken);
+    return take_median(taken);
   }
   // Returns the seconds of the computation within the operation, without the tests.
   template <class Begin>
-  double both(Begin begin, std::size_t rounds) const {
+  double overlap_with_compute(Begin begin, std::size_t rounds) const {
     MPI_Request request;
     begin(&request);
-    double testing = 0, began = now();
+    double testing = 0, began = now_seconds();
     for (std::size_t i = 0; i < tests_; ++i) {
       compute(rounds / (tests_ + 1));
       int done;
-      double from = now();
+      double from = now_seconds();
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      testing += now() - from;
+      testing += now_seconds() - from;
     }
     compute(rounds - tests_ * (rounds / (tests_ + 1)));
-    double net = now() - began - testing;
+    double net = now_seconds() - began - testing;
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return net;
   }

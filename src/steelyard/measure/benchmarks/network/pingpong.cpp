@@ -19,7 +19,7 @@ struct PingPong {
   }
   bool active() const { return rank == 0 || rank == partner; }
   void run(std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i, messages.next()) there_and_back();
+    for (std::size_t i = 0; i < operations; ++i, messages.next()) send_and_answer();
     done += operations;
   }
   // A round trip.
@@ -28,7 +28,7 @@ struct PingPong {
     if (!active()) return {true, "took no part"};
     std::size_t place = messages.place();
     messages.forget();
-    there_and_back();
+    send_and_answer();
     if (done == 0) return {false, "no message was sent"};
     return {messages.holds(rank == 0 ? partner : 0, place),
             join({"a message of ", messages.bytes(), " bytes was compared after ", done})};
@@ -36,7 +36,7 @@ struct PingPong {
   void corrupt() { messages.corrupt(); }
 
  private:
-  void there_and_back() {
+  void send_and_answer() {
     if (rank == 0) {
       MPI_Send(messages.out(), messages.length(), MPI_BYTE, partner, 0, comm_);
       MPI_Recv(messages.in(), messages.length(), MPI_BYTE, partner, 0, comm_, MPI_STATUS_IGNORE);

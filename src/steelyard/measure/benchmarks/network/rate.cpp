@@ -18,7 +18,7 @@ struct Windows {
   Windows(Params& p, Ranks& ranks)
       : window(p.count("window", 64)),
         pairs(p.count("pairs", 1)),
-        partner(across(window, pairs, ranks)),
+        partner(partner_across(window, pairs, ranks)),
         sends(partner >= 0 && (both || ranks.rank() < partner)),
         receives(partner >= 0 && (both || ranks.rank() > partner)),
         step(p.choice("places", "own", {"own", "one"}) == "own"),
@@ -38,21 +38,21 @@ struct Windows {
   Check check() {
     if (!active()) return {true, "took no part"};
     messages.forget();
-    acknowledgement_ = static_cast<char>(pattern(0, rank_));
+    acknowledgement_ = static_cast<char>(pattern_byte(0, rank_));
     exchange();
     if (done == 0) return {false, "no message was sent"};
     bool right = true;
     if (receives)
       for (std::size_t i = 0; i < window; ++i) right = right && messages.holds(partner, messages.place(), i * step);
     else
-      right = acknowledgement_ == static_cast<char>(pattern(0, partner));
+      right = acknowledgement_ == static_cast<char>(pattern_byte(0, partner));
     return {right, join({"a window of messages of ", messages.bytes(), " bytes from rank ", partner,
                          " was compared after ", done})};
   }
   void corrupt() { messages.corrupt(); }
 
  private:
-  static int across(std::size_t window, std::size_t pairs, const Ranks& ranks) {
+  static int partner_across(std::size_t window, std::size_t pairs, const Ranks& ranks) {
     const int half = ranks.size() / 2;
     if (pairs < 1 || pairs > static_cast<std::size_t>(half))
       throw CaseError(join({"pairs='", pairs, "' must be 1 to ", half, " with ", ranks.size(), " ranks"}));

@@ -15,17 +15,17 @@ class Pair {
   bool active() const { return partner_ >= 0; }
   double bytes() const { return static_cast<double>(messages_.bytes()); }
   void one_way(std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i, messages_.next()) there_and_back();
+    for (std::size_t i = 0; i < operations; ++i, messages_.next()) send_and_answer();
     done_ += operations;
   }
   void two_way(std::size_t operations) {
-    for (std::size_t i = 0; i < operations; ++i, messages_.next()) at_once();
+    for (std::size_t i = 0; i < operations; ++i, messages_.next()) exchange_at_once();
     done_ += operations;
   }
   Check check(bool two_way) {
     if (!active()) return {true, "took no part"};
     messages_.forget();
-    two_way ? at_once() : there_and_back();
+    two_way ? exchange_at_once() : send_and_answer();
     if (done_ == 0) return {false, "no message was sent"};
     return {messages_.holds(partner_, messages_.place()),
             join({"a message of ", messages_.bytes(), " bytes from rank ", partner_, " was compared after ", done_})};
@@ -33,7 +33,7 @@ class Pair {
   void corrupt() { messages_.corrupt(); }
 
  private:
-  void there_and_back() {
+  void send_and_answer() {
     if (first_) {
       MPI_Send(messages_.out(), messages_.length(), MPI_BYTE, partner_, 0, comm_);
       MPI_Recv(messages_.in(), messages_.length(), MPI_BYTE, partner_, 0, comm_, MPI_STATUS_IGNORE);
@@ -42,7 +42,7 @@ class Pair {
       MPI_Send(messages_.out(), messages_.length(), MPI_BYTE, partner_, 0, comm_);
     }
   }
-  void at_once() {
+  void exchange_at_once() {
     MPI_Request both[2];
     MPI_Irecv(messages_.in(), messages_.length(), MPI_BYTE, partner_, 0, comm_, &both[0]);
     MPI_Isend(messages_.out(), messages_.length(), MPI_BYTE, partner_, 0, comm_, &both[1]);

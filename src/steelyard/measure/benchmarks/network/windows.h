@@ -1,5 +1,4 @@
-// Windows of memory that other ranks reach into (MPI's one-sided communication): allocated, checked for room, given
-// back.
+// Windows of memory that other ranks can access (MPI's one-sided communication), with a check of the free memory.
 #pragma once
 #include <sys/statvfs.h>
 
@@ -21,8 +20,8 @@ namespace steelyard {
                           " MiB are available (of memory and of /dev/shm, which holds the windows of one machine)"}));
 }
 
-// Does `job`, which may fail on one rank alone, before what only all can do together. Where it failed anywhere all give
-// the case up; the harness takes the words from a rank that has some.
+// Does `job`, which may fail on a single rank, before a step that needs all ranks. If it fails on any rank, all ranks
+// give up the case; the harness reports the message of a rank that has one.
 template <class Job>
 void all_or_none(const Ranks& ranks, Job job) {
   std::string failure;
@@ -38,7 +37,7 @@ void all_or_none(const Ranks& ranks, Job job) {
   if (ranks.world().greatest(failed) > 0) throw CaseError(failure);
 }
 
-// Memory that the ranks of `comm` reach into; collective. At least a page: MPICH 4.0 with UCX 1.13 returns wrong data
+// Memory that the ranks of `comm` can access; collective. At least a page: MPICH 4.0 with UCX 1.13 returns wrong data
 // from smaller windows.
 class Window {
  public:
@@ -65,7 +64,7 @@ class Window {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
     if (outcome != MPI_SUCCESS)
       throw CaseError(join(
-          {made_by(),
+          {kind_of_memory(),
            " is not supported by this MPI over this transport. With Open MPI between hosts, use --set transport=tcp"}));
     shift_ = (line - reinterpret_cast<std::uintptr_t>(base) % line) % line;
     data_ = base + shift_;
@@ -78,7 +77,7 @@ class Window {
   char* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   std::size_t shift() const { return shift_; }  // bytes from the window's start to data(), which is aligned
-  const char* made_by() const {
+  const char* kind_of_memory() const {
     return kind_ == Kind::own      ? "MPI_Win_create"
            : kind_ == Kind::shared ? "MPI_Win_allocate_shared"
                                    : "MPI_Win_allocate";
@@ -93,8 +92,8 @@ class Window {
   MPI_Win window_ = MPI_WIN_NULL;
 };
 
-// Whether messages must not go through shared memory (transport "no shared memory", "tcp"), as Open MPI is reported.
-inline bool without_shared_memory() {
+// Returns whether messages must not go through shared memory (transport "no shared memory", "tcp").
+inline bool lacks_shared_memory() {
   const char* carried = std::getenv("OMPI_MCA_btl");
   std::string by = carried ? carried : "sm";
   return by.find("sm") == std::string::npos && by.find("vader") == std::string::npos;
@@ -103,14 +102,14 @@ inline bool without_shared_memory() {
 // Before MPI starts. Open MPI shares windows on one machine whatever carries its messages, and Open MPI 4 chooses UCX
 // for them even where messages must not go by it, and then fails.
 inline void keep_windows_to_the_transport() {
-  if (without_shared_memory()) setenv("OMPI_MCA_osc", "^sm,ucx", 0);
+  if (lacks_shared_memory()) setenv("OMPI_MCA_osc", "^sm,ucx", 0);
 }
 
 // The kind of a window between rank 0 and `other`.
 inline Window::Kind kind_of_window([[maybe_unused]] const Ranks& ranks, [[maybe_unused]] int other,
                                    [[maybe_unused]] bool swaps = false) {
 #if defined(OMPI_MAJOR_VERSION)
-  if (without_shared_memory()) return Window::Kind::own;
+  if (lacks_shared_memory()) return Window::Kind::own;
   // A compare and swap by shared memory ends Open MPI 4's target with a segmentation fault (its issue 11349, mended in
   // 5.0), but not in a window of this kind.
   if (OMPI_MAJOR_VERSION < 5 && swaps && ranks.same_host(0, other)) return Window::Kind::shared;

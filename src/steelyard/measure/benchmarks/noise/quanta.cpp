@@ -33,7 +33,7 @@ class Chain {
   std::size_t blocks_ = 0;
 };
 
-// What a thread saw, one value a quantum, in series without a gap; as many as there is room for, the rest is not kept.
+// The values that a thread measured, one for each quantum, without a gap. Values beyond the memory are not kept.
 struct alignas(128) Log {
   Chain chain;
   std::vector<std::uint64_t> values, starts;  // ticks or blocks; of each series the ticks or the slice of its beginning
@@ -124,7 +124,7 @@ struct FixedWork : Quanta {
   }
 
  private:
-  // Of the calling thread, at its fastest: interruptions only lengthen a try.
+  // Returns the blocks of the calling thread at its fastest, because interruptions only lengthen an attempt.
   static std::size_t blocks_of(double seconds) {
     constexpr std::size_t tried = 400, tries = 20;  // some 20 µs each
     double least = INFINITY;
