@@ -1,4 +1,4 @@
-// What is alike behind all doors to an accelerator.
+// The functions that are common to all kinds of access to an accelerator.
 #include "accelerator.h"
 
 namespace steelyard::accelerator {

@@ -71,7 +71,7 @@ class Device {
   virtual void copy_from(Handle memory, void* host, std::size_t first, std::size_t bytes, bool second_queue) = 0;
   // Queues a copy from here to another device behind the same door, or to this one.
   virtual void copy_across(Handle from, Device& other, Handle to, std::size_t bytes);
-  // Whether this device reads the memory of the other one without the host between them.
+  // Returns whether this device reads the memory of the other one directly, without the host.
   virtual bool reaches(Device&) { return false; }
   // Hands shared memory over, without a copy.
   virtual void share(Handle memory, std::size_t first, std::size_t bytes);
@@ -107,7 +107,7 @@ class Device {
 // The devices behind each door.
 std::unique_ptr<Device> open_opencl(std::size_t number, bool timed);
 std::unique_ptr<Device> open_driver(const std::string& door, std::size_t number);
-// How many devices a driver ("cuda", "hip") has; 0 where it is not on this machine, or fails.
+// Returns the number of devices of a driver ("cuda", "hip"); 0 if the machine lacks the driver, or if it fails.
 std::size_t count_devices(const std::string& door);
 
 // Memory of the host for a device: the same memory if both share it, otherwise a copy.

@@ -57,7 +57,7 @@ namespace {
 
 // The nodes of main memory, "0,8-9": without those of GPUs and other devices where the one who starts this process has
 // told them.
-std::string main_nodes() {
+std::string list_main_nodes() {
   const char* told = std::getenv("STEELYARD_NODES");
   return told && *told ? told : first_line("/sys/devices/system/node/has_memory");
 }
@@ -73,7 +73,7 @@ void set_policy(const std::string& policy, const std::function<long(int, unsigne
     if (node < most) mask[node / 64] |= 1ul << (node % 64);
   };
   if (policy == "interleave") {
-    std::istringstream ranges(main_nodes());
+    std::istringstream ranges(list_main_nodes());
     for (std::string range; std::getline(ranges, range, ',');) {
       std::size_t dash = range.find('-'), low = std::stoul(range),
                   high = dash == std::string::npos ? low : std::stoul(range.substr(dash + 1));
@@ -226,7 +226,7 @@ std::size_t Mappings::huge_bytes() const {
 // Returns a key of the processors that first wrote a buffer, since they decide on which memory node its pages lie. Only
 // teams with the same key may share the buffer. Memory nodes of a GPU have no processors and never get such pages.
 std::string toucher(const Team& team, int owner) {
-  static const bool one_node = main_nodes().find_first_of(",-") == std::string::npos;
+  static const bool one_node = list_main_nodes().find_first_of(",-") == std::string::npos;
   if (one_node) return "any";
   if (owner >= 0 && !team.cpus().empty()) return join({team.cpus()[static_cast<std::size_t>(owner)], " alone"});
   std::string key = std::to_string(owner);

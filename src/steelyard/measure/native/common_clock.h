@@ -20,8 +20,8 @@ class CommonClock {
     for (const std::vector<int>& here : ranks.machines())
       for (std::size_t i = 0; i < std::min(asking, here.size()); ++i) {
         if (here[i] == 0) continue;
-        if (ranks.rank() == 0) answer(ranks.comm(), here[i], tries);
-        if (ranks.rank() == here[i]) ask(ranks.comm(), tries);
+        if (ranks.rank() == 0) answer_other_clock(ranks.comm(), here[i], tries);
+        if (ranks.rank() == here[i]) ask_other_clock(ranks.comm(), tries);
         // A rank without a turn sleeps: on a crowded machine it would otherwise disturb the others.
       }
     adopt(ranks, asking);
@@ -30,7 +30,7 @@ class CommonClock {
   }
 
   // Returns the seconds since the start of rank 0's clock, as this rank estimates them.
-  [[gnu::always_inline]] double now() const { return at(local()); }
+  [[gnu::always_inline]] double now() const { return at(local_seconds()); }
   // Returns the uncertainty of the clock: half of the shortest round trip, because one way may take all of it.
   double uncertainty() const { return points_.empty() ? 0 : points_.back().round_trip / 2; }
   double offset() const { return points_.empty() ? 0 : points_.back().offset; }
@@ -44,22 +44,22 @@ class CommonClock {
   };
 
   // RAW: no time server slews it, so that the drift between two machines is a straight line for hours.
-  static double local() { return 1e-9 * static_cast<double>(monotonic_nanoseconds()); }
+  static double local_seconds() { return 1e-9 * static_cast<double>(monotonic_nanoseconds()); }
   double at(double local) const { return local + offset_ + drift_ * (local - origin_); }
-  static void answer(MPI_Comm comm, int other, int tries) {
+  static void answer_other_clock(MPI_Comm comm, int other, int tries) {
     for (int i = 0; i < tries; ++i) {
       MPI_Recv(nullptr, 0, MPI_BYTE, other, 2, comm, MPI_STATUS_IGNORE);
-      double now = local();
+      double now = local_seconds();
       MPI_Send(&now, 1, MPI_DOUBLE, other, 2, comm);
     }
   }
-  void ask(MPI_Comm comm, int tries) {
+  void ask_other_clock(MPI_Comm comm, int tries) {
     Point best{0, 0, std::numeric_limits<double>::infinity()};
     for (int i = 0; i < tries; ++i) {
-      double there = 0, before = local();
+      double there = 0, before = local_seconds();
       MPI_Send(nullptr, 0, MPI_BYTE, 0, 2, comm);
       MPI_Recv(&there, 1, MPI_DOUBLE, 0, 2, comm, MPI_STATUS_IGNORE);
-      double after = local();
+      double after = local_seconds();
       if (after - before < best.round_trip) best = {after, there - (before + after) / 2, after - before};
     }
     add(best);

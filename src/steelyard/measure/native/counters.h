@@ -135,10 +135,10 @@ class Energy {
   [[gnu::cold]] explicit Energy(const std::string& folder = "/sys/bus/event_source/devices/power") {
     for (const char* name : {"energy-pkg", "energy-psys"}) {
       std::uint32_t type = 0;
-      std::string event = word(join({folder, "/events/", name})), cpus = word(join({folder, "/cpumask"}));
+      std::string event = read_word(join({folder, "/events/", name})), cpus = read_word(join({folder, "/cpumask"}));
       double scale = 0;
-      if (event.rfind("event=", 0) != 0 || !(std::istringstream(word(join({folder, "/type"}))) >> type) ||
-          !(std::istringstream(word(join({folder, "/events/", name, ".scale"}))) >> scale))
+      if (event.rfind("event=", 0) != 0 || !(std::istringstream(read_word(join({folder, "/type"}))) >> type) ||
+          !(std::istringstream(read_word(join({folder, "/events/", name, ".scale"}))) >> scale))
         continue;
       Event wanted{name, type, std::strtoull(event.c_str() + 6, nullptr, 0)};
       std::istringstream list(cpus);
@@ -174,7 +174,7 @@ class Energy {
   const std::string& source() const { return source_; }
 
  private:
-  static std::string word(const std::string& path) {
+  static std::string read_word(const std::string& path) {
     std::string found;
     std::ifstream(path) >> found;
     return found;
@@ -206,9 +206,9 @@ class Counters {
     Counts found{events_, std::vector<double>(events_.size(), 0.0), unknown, unknown, "", 0};
     double enabled = 0, running = 0;
     for (std::size_t t = 0; t < threads_.size(); ++t) {
-      if (errors_[t]) return without(std::move(found), errors_[t]);
+      if (errors_[t]) return counts_without(std::move(found), errors_[t]);
       ThreadCounters::Reading seen = threads_[t].read();
-      if (!(seen.running > 0)) return without(std::move(found), never_counted);
+      if (!(seen.running > 0)) return counts_without(std::move(found), never_counted);
       enabled += seen.enabled, running += seen.running;
       // Events that were counted part of the time are scaled to all of it, as perf does.
       for (std::size_t i = 0; i < events_.size(); ++i) found.values[i] += seen.values[i] * seen.enabled / seen.running;
@@ -218,7 +218,7 @@ class Counters {
   }
 
  private:
-  static Counts without(Counts found, int error) {
+  static Counts counts_without(Counts found, int error) {
     found.values.assign(found.events.size(), unknown);
     found.error = error;
     return found;

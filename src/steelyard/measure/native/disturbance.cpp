@@ -41,7 +41,7 @@ double run_queue_wait() {
 double sum(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : a + b; }
 
 // Seconds for which a group was stopped, added over the processors; unknown if the file does not say it.
-double stopped(const std::string& file) {
+double read_stopped_seconds(const std::string& file) {
   std::ifstream stat(file);
   std::string name;
   for (double value; stat >> name >> value;) {
@@ -53,7 +53,7 @@ double stopped(const std::string& file) {
 
 // As `stopped`, of a group and of its parents, any of which may stop us. A container sees its own group mounted as the
 // top: then the first parts of the path are unknown here.
-double stopped_upwards(const std::string& top, const std::string& group, bool unified) {
+double sum_stopped_upwards(const std::string& top, const std::string& group, bool unified) {
   for (const char* point :
        unified ? std::vector{"", "/unified"} : std::vector{"/cpu", "/cpu,cpuacct", "/cpuacct,cpu"}) {
     const std::string folder = join({top, "/sys/fs/cgroup", point});
@@ -62,7 +62,7 @@ double stopped_upwards(const std::string& top, const std::string& group, bool un
     while (start < group.size() && access((folder + group.substr(start)).c_str(), F_OK) != 0)
       start = std::min(group.size(), group.find('/', start + 1));
     for (std::size_t end = group.size();; end = std::max(start, group.rfind('/', end - 1))) {
-      seconds = sum(seconds, stopped(join({folder, group.substr(start, end - start), "/cpu.stat"})));
+      seconds = sum(seconds, read_stopped_seconds(join({folder, group.substr(start, end - start), "/cpu.stat"})));
       if (end == start) break;
     }
     if (!std::isnan(seconds)) return seconds;
@@ -140,7 +140,7 @@ double stopped_by_quotas(const std::string& top) {
     bool unified = controllers.empty();
     // In any order: "cpu,cpuacct", or "cpuacct,cpu" on CentOS 7.
     if (unified || ("," + controllers + ",").find(",cpu,") != std::string::npos)
-      seconds = sum(seconds, stopped_upwards(top, group, unified));
+      seconds = sum(seconds, sum_stopped_upwards(top, group, unified));
   }
   return seconds;
 }

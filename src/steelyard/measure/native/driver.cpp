@@ -11,7 +11,7 @@
 namespace steelyard::accelerator {
 namespace {
 
-// What both compilers read before the text of a kernel. "global" itself is a word within what __global__ means.
+// The text that both compilers read before the text of a kernel. "global" is itself a word within __global__.
 constexpr const char* driver_head = R"(
 typedef unsigned int uint;
 typedef unsigned long ulong;

@@ -9,7 +9,7 @@
 namespace steelyard::accelerator {
 namespace {
 
-// What stands before the text of a kernel.
+// The text that precedes the text of each kernel.
 constexpr const char* head = R"(
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define GLOBAL global

@@ -22,15 +22,15 @@ double higher(double a, double b) { return std::isnan(a) || b > a ? b : a; }
 #if defined(__x86_64__)
 constexpr bool can_flush = true;
 inline void flush(const void* line) { __builtin_ia32_clflush(line); }
-inline void flushed() { __builtin_ia32_mfence(); }
+inline void wait_for_flush() { __builtin_ia32_mfence(); }
 #elif defined(__aarch64__)
 constexpr bool can_flush = true;
 inline void flush(const void* line) { asm volatile("dc civac, %0" ::"r"(line) : "memory"); }
-inline void flushed() { asm volatile("dsb sy" ::: "memory"); }
+inline void wait_for_flush() { asm volatile("dsb sy" ::: "memory"); }
 #else
 constexpr bool can_flush = false;
 inline void flush(const void*) {}
-inline void flushed() {}
+inline void wait_for_flush() {}
 #endif
 
 // A stretch that is read in order, and behind it a ring of lines, each naming the next, in an order that no prefetcher
@@ -55,9 +55,9 @@ class MemoryProbe {
     if (!memory_ || !can_flush) return;
     // Interruptions only ever lengthen a try.
     for (int tries = 0; tries < 2; ++tries) {
-      throw_out();
-      pace.stream = higher(pace.stream, static_cast<double>(stretch) / stream());
-      pace.chase = lower(pace.chase, chase() / links);
+      evict_from_caches();
+      pace.stream = higher(pace.stream, static_cast<double>(stretch) / measure_bandwidth());
+      pace.chase = lower(pace.chase, measure_latency() / links);
     }
   }
 
@@ -75,12 +75,12 @@ class MemoryProbe {
     for (std::size_t i = links - 1; i > 0; --i) std::swap(ring_[i], ring_[below(static_cast<std::uint32_t>(i + 1))]);
     for (std::size_t i = 0; i < links; ++i) *reinterpret_cast<char**>(ring_[i]) = ring_[(i + 1) % links];
   }
-  void throw_out() const {
+  void evict_from_caches() const {
     for (std::size_t at = 0; at < stretch; at += line) flush(memory_ + at);
     for (const char* link : ring_) flush(link);
-    flushed();
+    wait_for_flush();
   }
-  double stream() const {
+  double measure_bandwidth() const {
     const Clock& clock = Clock::get();
     const auto* words = reinterpret_cast<const std::uint64_t*>(memory_);
     std::uint64_t start = clock.ticks(), a = 0, b = 0, c = 0, d = 0;
@@ -89,7 +89,7 @@ class MemoryProbe {
     asm volatile("" ::"r"(a + b + c + d));
     return clock.seconds(clock.ticks() - start);
   }
-  double chase() const {
+  double measure_latency() const {
     const Clock& clock = Clock::get();
     char* at = ring_[0];
     std::uint64_t start = clock.ticks();

@@ -113,7 +113,7 @@ inline std::vector<double> packed(const RankAccount& a, const MachineReading& be
 
 // Collects the values of all ranks at the first rank. Each row is as long as the longest; missing values are NaN.
 template <class Numbers>
-std::vector<Numbers> gathered(const std::vector<Numbers>& mine, const Group& world) {
+std::vector<Numbers> gather_numbers(const std::vector<Numbers>& mine, const Group& world) {
   constexpr std::size_t width = sizeof(Numbers) / sizeof(double);
   auto most = static_cast<std::size_t>(world.greatest(static_cast<double>(mine.size())));
   std::vector<double> numbers(most * width, unknown);
@@ -241,10 +241,10 @@ class Accounts {
 inline RankMeasurement joined(const RankAccount& mine, const MachineReading& before, const MachineReading& after,
                               const Ranks& ranks, const Start& start) {
   std::vector<double> heads = ranks.world().gather(packed(mine, before, after, ranks.place(ranks.rank()).cpu));
-  std::vector<RankView> views = gathered(mine.views, ranks.world());
+  std::vector<RankView> views = gather_numbers(mine.views, ranks.world());
   std::vector<LookNumbers> looks;
   for (const Look& look : mine.own.looks) looks.push_back({static_cast<double>(look.sample), look.pace});
-  looks = gathered(looks, ranks.world());
+  looks = gather_numbers(looks, ranks.world());
   if (ranks.rank() != 0) return {};
   RankMeasurement out = Accounts(ranks, std::move(heads), std::move(views)).measurement(start);
   for (const LookNumbers& look : looks)  // only the first participating rank has looks

@@ -30,7 +30,7 @@ concept RankKernel =
       kernel.corrupt();
     };
 
-// As ThreadKernel, for one rank.
+// The same interface as ThreadKernel, for one rank.
 class RankKernelInterface : public AnyKernel {
  public:
   virtual void prepare(std::size_t operations) = 0;

@@ -55,13 +55,13 @@ class RankPace {
     int partner = group_.rank() ^ 1;
     if (crowded_ || partner >= group_.size()) return;
     bool first = group_.rank() < partner;
-    for (int i = 0; i < 2; ++i) there_and_back(partner, first);  // the first round trips may have to connect
+    for (int i = 0; i < 2; ++i) time_round_trips(partner, first);  // the first round trips may have to connect
     double count = 0;
-    if (first) count = std::clamp(1e-3 / std::max(there_and_back(partner, first), 1e-9), 3.0, 21.0);
-    if (!first) there_and_back(partner, first);
-    count = agreed(partner, first, count);
+    if (first) count = std::clamp(1e-3 / std::max(time_round_trips(partner, first), 1e-9), 3.0, 21.0);
+    if (!first) time_round_trips(partner, first);
+    count = exchange_number(partner, first, count);
     std::vector<double> seconds;
-    for (int i = 0; i < static_cast<int>(count); ++i) seconds.push_back(there_and_back(partner, first));
+    for (int i = 0; i < static_cast<int>(count); ++i) seconds.push_back(time_round_trips(partner, first));
     std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2), seconds.end());
     if (first) pace.exchange = seconds[seconds.size() / 2];
   }
@@ -89,14 +89,14 @@ class RankPace {
     until(slot * static_cast<double>(count));
     return pace;
   }
-  double there_and_back(int partner, bool first) const {
+  double time_round_trips(int partner, bool first) const {
     const Clock& clock = Clock::get();
     std::uint64_t from = clock.ticks();
-    agreed(partner, first, 0), agreed(partner, !first, 0);
+    exchange_number(partner, first, 0), exchange_number(partner, !first, 0);
     return clock.seconds(clock.ticks() - from);
   }
   // Sends one number from one rank to the other.
-  double agreed(int partner, bool send, double number) const {
+  double exchange_number(int partner, bool send, double number) const {
     MPI_Request request;
     if (send) MPI_Isend(&number, 1, MPI_DOUBLE, partner, 0, group_.comm(), &request);
     if (!send) MPI_Irecv(&number, 1, MPI_DOUBLE, partner, 0, group_.comm(), &request);

@@ -42,11 +42,11 @@ class RankSampler {
     // Ranks that take no part sleep here until the others arrive.
     Counters counters(1);
     if (active_) counters.open(0);
-    MachineReading before = begun(mine, counters, cpus);
-    while (active_ && !take(mine, counters)) before = begun_again(mine, counters, cpus);
+    MachineReading before = begin_reading(mine, counters, cpus);
+    while (active_ && !take(mine, counters)) before = begin_reading_again(mine, counters, cpus);
     mine.counters = counters.stop();
     mine.ended = seconds_of(CLOCK_REALTIME);
-    MachineReading after(cpus.empty() ? allowed() : cpus);
+    MachineReading after(cpus.empty() ? allowed_cpus() : cpus);
     if (active_) mine.pace_after = pace_.look(), pace_.exchange(mine.pace_after);
     if (active_) mine.clock_after.push_back(core_clock(long_chain, 3));
     ranks_.rest();
@@ -58,13 +58,13 @@ class RankSampler {
  private:
   static constexpr double shortest = 0.002;  // s of samples, at least: ten of the usual length
 
-  static std::set<int> allowed() {
+  static std::set<int> allowed_cpus() {
     std::vector<int> all = allowed_processors();
     return {all.begin(), all.end()};
   }
 
-  MachineReading begun(Measurement& mine, Counters& counters, const std::set<int>& cpus) {
-    MachineReading before(cpus.empty() ? allowed() : cpus);
+  MachineReading begin_reading(Measurement& mine, Counters& counters, const std::set<int>& cpus) {
+    MachineReading before(cpus.empty() ? allowed_cpus() : cpus);
     mine.began = seconds_of(CLOCK_REALTIME);
     mine.monotonic = seconds_of(CLOCK_MONOTONIC);
     account_.began = clock_.now();
@@ -72,7 +72,7 @@ class RankSampler {
     counters.start();
     return before;
   }
-  MachineReading begun_again(Measurement& mine, Counters& counters, const std::set<int>& cpus) {
+  MachineReading begin_reading_again(Measurement& mine, Counters& counters, const std::set<int>& cpus) {
     std::size_t operations = plant_.enough(lengths_.enough(mine.operations));
     group_->tell(operations);
     Measurement next;
@@ -81,10 +81,10 @@ class RankSampler {
     account_ = {std::move(next), {}, {}, 0, 0};
     vigil_ = Vigil(bounds_);
     lengths_ = Lengths(wanted_);
-    return begun(mine, counters, cpus);
+    return begin_reading(mine, counters, cpus);
   }
 
-  // As in sampling.cpp, with the time of the slowest rank.
+  // Works as in sampling.cpp, but with the time of the slowest rank.
   void calibrate(Measurement& m) {
     auto took = [&](std::size_t operations) { return group_->greatest(sample(operations).seconds); };
     if (plant_.kind == "skip") return;
@@ -105,7 +105,7 @@ class RankSampler {
   bool take(Measurement& mine, Counters& counters) {
     double begin = clock_.now();
     memory_read_ = begin;
-    gathered(mine.pace_before);
+    gather_pace(mine.pace_before);
     Next next{true,
               false,
               !vigil_.quiet() && bounds_.patience > 0,
@@ -115,7 +115,7 @@ class RankSampler {
     group_->tell(next);
     while (true) {
       if (next.wait) wait(mine, counters);
-      if (next.look) gathered(pace_.look());
+      if (next.look) gather_pace(pace_.look());
       if (next.look || next.wait || views_.empty()) warm_up(mine.operations);
       std::size_t first = views_.size();
       for (std::size_t i = 0; i < next.stretch; ++i) {
@@ -170,7 +170,7 @@ class RankSampler {
     }
   }
   // Sends a reading of all ranks to the vigil of the first rank, which keeps the slowest.
-  Pace gathered(const Pace& mine) {
+  Pace gather_pace(const Pace& mine) {
     std::vector<double> numbers;
     append(numbers, mine);
     std::vector<double> all = group_->gather(numbers);
@@ -188,7 +188,7 @@ class RankSampler {
     while (on) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       last = latest;
-      latest.pace = gathered(pace_.look());
+      latest.pace = gather_pace(pace_.look());
       mine.waited = before + clock_.now() - began;
       on = !vigil_.quiet() && mine.waited < bounds_.patience;
       group_->tell(on);
@@ -233,7 +233,7 @@ class RankSampler {
   }
 
   // Prepares this number of operations in addition.
-  void more(std::size_t operations) {
+  void run_operations(std::size_t operations) {
     if (!kernel_.whole()) return kernel_.run(operations);
     for (std::size_t i = 0; i < operations; ++i) {
       kernel_.prepare(1);
@@ -246,12 +246,12 @@ class RankSampler {
     if (plant_.kind == "skip") return;
     std::uint64_t from = Clock::get().ticks();
     kernel_.run(kernel_.whole() ? 1 : operations);
-    if (kernel_.whole()) more(operations - 1);
+    if (kernel_.whole()) run_operations(operations - 1);
     if (plant_.kind == "work") {
       owed_ += plant_.amount * static_cast<double>(operations);
       double whole = std::floor(owed_);
       owed_ -= whole;
-      more(static_cast<std::size_t>(whole));
+      run_operations(static_cast<std::size_t>(whole));
     }
     bool mine = plant_.kind == "delay" || (plant_.kind == "slow" && plant_.rank == ranks_.rank());
     if (!mine) return;

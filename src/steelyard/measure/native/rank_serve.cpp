@@ -24,8 +24,8 @@ namespace {
 class Watchdog {
  public:
   Watchdog() {
-    say("here");
-    // How a rank ends is reported by itself, as far as it can: launchers name the wrong one, or none.
+    print_report("here");
+    // A rank reports its end itself if it can, because launchers name the wrong rank, or none.
     prepare(crash_words_, "crashed"), prepare(abort_words_, "aborted"), prepare(end_words_, "ended");
     for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(fault, [](int s) { last_words(crash_words_, s); });
     std::signal(SIGABRT, [](int s) { last_words(abort_words_, s); });  // MPI gives up, usually because a peer is gone
@@ -39,12 +39,12 @@ class Watchdog {
   void watch(double seconds) {
     began_ = monotonic_nanoseconds();
     limit_ = seconds;
-    if (!thread_.joinable() && seconds > 0) thread_ = std::thread([this] { look(); });
+    if (!thread_.joinable() && seconds > 0) thread_ = std::thread([this] { check_time(); });
   }
   void rest() { limit_ = 0; }
 
  private:
-  static std::string report(const char* what) {
+  static std::string format_report(const char* what) {
     return json::Object()
         .add("steelyard", json::text(what))
         .add("rank", rank_by_launcher())
@@ -52,26 +52,26 @@ class Watchdog {
         .add("process", static_cast<long>(getpid()))
         .str();
   }
-  static void say(const char* what) {
-    std::fprintf(stderr, "%s\n", report(what).c_str());
+  static void print_report(const char* what) {
+    std::fprintf(stderr, "%s\n", format_report(what).c_str());
     std::fflush(stderr);
   }
   // Within a signal nothing may be made anew: the words are ready beforehand.
   static void prepare(char* words, const char* what) {
-    std::snprintf(words, word_length, "%s\n", report(what).c_str());
+    std::snprintf(words, word_length, "%s\n", format_report(what).c_str());
   }
   static void last_words(const char* words, int signal) {
     [[maybe_unused]] ssize_t told = write(STDERR_FILENO, words, std::strlen(words));
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  void look() {
+  void check_time() {
     while (!ending_) {
       usleep(50'000);
       double limit = limit_;
       if (limit > 0 && 1e-9 * static_cast<double>(monotonic_nanoseconds() - began_) > limit) {
         limit_ = 0;
-        say("overdue");
+        print_report("overdue");
       }
     }
   }
@@ -84,7 +84,7 @@ class Watchdog {
 };
 
 // All ranks' checks: passed where all are; otherwise the first wrong one's words, with its rank and host.
-Check all_checks(const Check& mine, const Ranks& ranks) {
+Check combine_checks(const Check& mine, const Ranks& ranks) {
   constexpr std::size_t length = 300;
   std::vector<char> words(length, 0);
   std::string said = mine.detail.substr(0, length - 2);
@@ -101,9 +101,9 @@ Check all_checks(const Check& mine, const Ranks& ranks) {
   return mine;
 }
 
-// Whether all ranks got so far; the first failure's words for all, so that none goes on alone.
-void agree(const std::string& failure, const Ranks& ranks) {
-  Check all = all_checks({failure.empty(), failure}, ranks);
+// Throws the message of the first failure on all ranks, so that no rank goes on alone.
+void fail_together(const std::string& failure, const Ranks& ranks) {
+  Check all = combine_checks({failure.empty(), failure}, ranks);
   char words[512] = {};
   if (!all.passed) std::strncpy(words, all.detail.c_str(), sizeof words - 1);
   MPI_Bcast(words, sizeof words, MPI_CHAR, 0, ranks.comm());
@@ -164,10 +164,10 @@ class RankCase {
       : named_(named), params_(params), ranks_(ranks), clock_(clock) {}
 
   // At rank 0 the record, elsewhere nothing.
-  json::Object measured() {
+  json::Object measure_case() {
     clock_.synchronise(ranks_);
     phases_.next("clock");
-    agree(set_up(), ranks_);
+    fail_together(set_up(), ranks_);
     phases_.next("setup");
     bool active = kernel_->active();
     ranks_.muster(active);
@@ -175,7 +175,7 @@ class RankCase {
     phases_.next("sampling");
     ranks_.world().barrier();
     if (plant_->kind == "wrong") kernel_->corrupt();
-    Check check = all_checks(kernel_->check(), ranks_);
+    Check check = combine_checks(kernel_->check(), ranks_);
     std::vector<double> clocks = ranks_.world().gather({clock_.offset(), clock_.uncertainty(), clock_.residual()});
     phases_.next("check");
     std::string details = kernel_->details();  // every rank: some gather what they tell
@@ -252,7 +252,7 @@ class RankServer {
         throw CaseError(
             join({"ranks='", wanted, "' were requested, but the launcher started ", ranks_.size(),
                   (ranks_.size() == 1 ? ": its mpiexec does not belong to the MPI library of the program" : "")}));
-      json::Object found = RankCase(find_kernel(kernels_, kernel), params, ranks_, clock_).measured();
+      json::Object found = RankCase(find_kernel(kernels_, kernel), params, ranks_, clock_).measure_case();
       return found.add("declared", json::object(params.read()));
     });
     return answer_line(name, kernel, body);

@@ -105,7 +105,7 @@ class Sampler {
     m.oversubscribed = team_.size() > cpus.size();
     find_nodes();
     calibrate(m);
-    while (!measured(m, cpus)) begin_again(m);
+    while (!measure_quietly(m, cpus)) begin_again(m);
     return m;
   }
 
@@ -115,8 +115,8 @@ class Sampler {
   static constexpr double shortest = 0.2;
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
 
-  // Whether the samples are as long as wanted.
-  bool measured(Measurement& m, const std::set<int>& cpus) {
+  // Returns whether the samples are as long as wanted.
+  bool measure_quietly(Measurement& m, const std::set<int>& cpus) {
     taken_ = 0;
     m.clock_before = clocks();
     Meters meters(team_);
@@ -126,15 +126,15 @@ class Sampler {
     m.monotonic = seconds_of(CLOCK_MONOTONIC);
     std::uint64_t begin = Clock::get().ticks();
     meters.start();
-    if (!take(m, meters, begin)) return false;
+    if (!take_sample(m, meters, begin)) return false;
     m.counters = meters.stop();
     m.ended = seconds_of(CLOCK_REALTIME);
     std::vector<double> own = thread_times();
     MachineReading after(cpus);
     for (std::size_t i = 0; i < own.size(); ++i) own[i] -= began[i];
-    m.pace_after = look();
+    m.pace_after = read_worst_pace();
     m.clock_after = clocks();
-    account(m, before, after);
+    add_system_times(m, before, after);
     m.most_other = greatest_other(before, after, team_.cpus(), own);
     return true;
   }
@@ -154,10 +154,10 @@ class Sampler {
   }
 
   // Samples while they are undisturbed; else a wait, as long as patience lasts. False where they are too short.
-  bool take(Measurement& m, Meters& meters, std::uint64_t begin) {
+  bool take_sample(Measurement& m, Meters& meters, std::uint64_t begin) {
     const Clock& clock = Clock::get();
     unread_ = 0;
-    m.pace_before = look();
+    m.pace_before = read_worst_pace();
     vigil_.read(m.pace_before);
     wait(m, meters);
     warm_up(m.operations);
@@ -166,7 +166,7 @@ class Sampler {
       Sample s = sample(m.operations, begin);
       vigil_.sampled(s.seconds);
       bool cold = clock.seconds(clock.ticks() - memory_read_) > memory_every;
-      if (cold) s.pace.join(look());
+      if (cold) s.pace.join(read_worst_pace());
       vigil_.read(s.pace);
       m.samples.push_back(s);
       if (too_short(s.seconds)) return false;
@@ -199,7 +199,7 @@ class Sampler {
     do {
       nanosleep(&between_looks, nullptr);
       last = latest;
-      latest.pace = look();
+      latest.pace = read_worst_pace();
       vigil_.read(latest.pace);
       m.waited = before + seconds_of(CLOCK_MONOTONIC_RAW) - began;
     } while (!vigil_.quiet() && m.waited < bounds_.patience);
@@ -218,7 +218,7 @@ class Sampler {
 
   // Returns the pace of the slowest core and of the slowest memory node. One thread of each node reads its memory. If
   // there are very many cores, each call reads some of them in turn.
-  Pace look() {
+  Pace read_worst_pace() {
     memory_read_ = Clock::get().ticks();
     Pace slowest;
     for (std::size_t i = 0; i < std::min(team_.size(), looked_at); ++i) slowest.join(read_next_rank());
@@ -226,7 +226,7 @@ class Sampler {
       if (!views_[i].first_of_node) continue;
       Pace pace;
       team_.one(i, [&] { add_memory_pace(pace); });
-      slowest.join(planted_memory(pace));
+      slowest.join(plant_memory_pace(pace));
     }
     return slowest;
   }
@@ -234,7 +234,7 @@ class Sampler {
   Pace read_next_rank() {
     Pace pace;
     team_.one(turn_++ % team_.size(), [&] { pace = core_pace(); });
-    return planted(pace);
+    return plant_core_pace(pace);
   }
 
   static std::set<int> processors(const Team& team) {
@@ -291,13 +291,13 @@ class Sampler {
     }
     if (watch_core) s.pace = read_next_rank();
     s.at = Clock::get().seconds(first - begin);
-    length_ = s.seconds = Clock::get().seconds(last - first) / (slowed() ? plant_.amount : 1.0);
+    length_ = s.seconds = Clock::get().seconds(last - first) / (is_slowed() ? plant_.amount : 1.0);
     ++taken_;
     return s;
   }
 
-  // So many operations more than those that were prepared.
-  void more(Worker w, std::size_t operations) {
+  // Runs this number of operations beyond the prepared ones.
+  void run_operations(Worker w, std::size_t operations) {
     if (!kernel_.whole()) return kernel_.run(w, operations);
     for (std::size_t i = 0; i < operations; ++i) {
       kernel_.prepare(w, 1);
@@ -312,23 +312,23 @@ class Sampler {
     if (plant_.kind == "skip") return;
     std::uint64_t start = Clock::get().ticks();
     kernel_.run(w, kernel_.whole() ? 1 : operations);
-    if (kernel_.whole()) more(w, operations - 1);
-    if (plant_.kind == "work") more(w, extra(w, operations));
+    if (kernel_.whole()) run_operations(w, operations - 1);
+    if (plant_.kind == "work") run_operations(w, count_planted_operations(w, operations));
     if (plant_.kind == "delay" || (plant_.kind == "turns" && taken_ % 2 == 1)) {
       auto length = static_cast<std::uint64_t>(static_cast<double>(Clock::get().ticks() - start) * (1 + plant_.amount));
       while (Clock::get().ticks() - start < length) relax();
     }
-    if (plant_.kind == "faults") fault(static_cast<std::size_t>(plant_.amount));
+    if (plant_.kind == "faults") cause_page_faults(static_cast<std::size_t>(plant_.amount));
   }
   // Whole operations only: the share that does not make one is carried over to the next sample.
-  std::size_t extra(Worker w, std::size_t operations) {
+  std::size_t count_planted_operations(Worker w, std::size_t operations) {
     double& owed = views_[w.index].owed;
     owed += plant_.amount * static_cast<double>(operations);
     auto whole = static_cast<std::size_t>(owed);
     owed -= static_cast<double>(whole);
     return whole;
   }
-  static void fault(std::size_t pages) {
+  static void cause_page_faults(std::size_t pages) {
     std::size_t bytes = pages * 4096;
     void* fresh = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return;
@@ -337,20 +337,20 @@ class Sampler {
   }
   // Returns whether the planted disturbance slows the kernel and the probes now. A lower clock stays from the middle of
   // the samples on; other load comes and goes.
-  bool slowed() const {
+  bool is_slowed() const {
     const std::string& kind = plant_.kind;
     if (kind == "clock") return taken_ >= sampling_.most / 2;
     if (kind == "visits") return static_cast<long>(seconds_of(CLOCK_MONOTONIC_RAW) / 0.03) % 2 == 1;
     return kind == "shared" || kind == "memory";
   }
-  Pace planted(Pace pace) {
+  Pace plant_core_pace(Pace pace) {
     if (plant_.kind == "unread" && unread_++ % 2 == 1) pace.issued = unknown;
-    if (!slowed()) return pace;
+    if (!is_slowed()) return pace;
     if (plant_.kind == "clock") pace.core_clock *= plant_.amount;
     if (plant_.kind == "shared" || plant_.kind == "visits") pace.issued *= plant_.amount;
     return pace;
   }
-  Pace planted_memory(Pace pace) const {
+  Pace plant_memory_pace(Pace pace) const {
     if (plant_.kind == "memory") pace.stream *= plant_.amount, pace.chase /= plant_.amount;
     return pace;
   }
@@ -360,12 +360,12 @@ class Sampler {
     team_.each([&](Worker w) {
       Pace pace;
       pace.core_clock = core_clock(long_chain, 3);
-      hertz[w.index] = planted(pace).core_clock;
+      hertz[w.index] = plant_core_pace(pace).core_clock;
     });
     return hertz;
   }
 
-  static void account(Measurement& m, const MachineReading& before, const MachineReading& after) {
+  static void add_system_times(Measurement& m, const MachineReading& before, const MachineReading& after) {
     double own = after.own - before.own;
     m.elapsed = after.at - before.at;
     m.steal = after.steal - before.steal;

@@ -22,7 +22,7 @@ struct Sampling {
   double sample_seconds;  // the least length of a sample
   Sampling(Params& p, double usual_length);
 
-  // Whether the sampling ends because its time or its number of samples is used up.
+  // Returns whether the sampling must end because its time or its number of samples is used up.
   bool spent(const Vigil& vigil, std::size_t taken, double elapsed, bool patient) const;
   // The length of a sample by which the clock's error is below 0.1 % of it and it is not too short to watch.
   double wanted_seconds() const;
@@ -63,7 +63,7 @@ class Lengths {
     shortest_ = std::min(shortest_, std::max(seconds, 1e-9));
   }
   bool too_short() const { return count_ >= 3 && 2 * short_ > count_; }
-  // So many operations that the shortest sample would have been long enough.
+  // Returns the number of operations with which the shortest sample would have been long enough.
   std::size_t enough(std::size_t operations) const {
     return static_cast<std::size_t>(std::ceil(longer * wanted_ / shortest_ * static_cast<double>(operations)));
   }

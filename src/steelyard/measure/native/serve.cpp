@@ -13,7 +13,7 @@
 namespace steelyard {
 namespace {
 
-json::Object measured(const NamedKernel& named, Params& params, Team& team) {
+json::Object measure_case(const NamedKernel& named, Params& params, Team& team) {
   Sampling sampling(params, named.sample_seconds);
   Plant plant(params);
   Bounds bounds(params);
@@ -36,7 +36,7 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
 }
 
 // The pace of each processor in turn, all alone, and of the memory, for so many seconds: whether a machine is quiet.
-json::Object looked(double seconds, Team& team) {
+json::Object look_at_pace(double seconds, Team& team) {
   constexpr timespec between = {0, 5'000'000};
   const double begin = seconds_of(CLOCK_MONOTONIC_RAW);
   std::vector<double> at;
@@ -68,8 +68,8 @@ class Server {
       kernel = params.own_word("kernel", kernels_.front().name);
       Team& team = assemble(params.count("threads", 1), cpus(params.own_word("cpus", "")));
       if (double seconds = params.own_number("look", 0); seconds > 0)
-        return json::Object().add("look", looked(seconds, team).str());
-      json::Object found = measured(find_kernel(kernels_, kernel), params, team);
+        return json::Object().add("look", look_at_pace(seconds, team).str());
+      json::Object found = measure_case(find_kernel(kernels_, kernel), params, team);
       return found.add("declared", json::object(params.read()));
     });
     if (team_) team_->rest();

@@ -44,7 +44,7 @@ inline void store_streaming(double* p, Streamed value) {
 #endif
 }
 
-// Whether store_streaming really bypasses the caches in this build.
+// Returns whether store_streaming really bypasses the caches in this build.
 constexpr bool has_streaming_stores() {
 #if defined(__x86_64__) || defined(__clang__)
   return true;

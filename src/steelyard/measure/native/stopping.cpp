@@ -12,13 +12,13 @@ namespace {
 
 constexpr double least_effective = 12;
 
-double value_at(const std::vector<double>& ordered, double rank) {
+double interpolate_at(const std::vector<double>& ordered, double rank) {
   std::size_t below = ordered.size() > 1 ? std::min(static_cast<std::size_t>(rank), ordered.size() - 1) : 1;
   double lower = ordered[below - 1], upper = ordered[std::min(below, ordered.size() - 1)];
   return lower + (rank - static_cast<double>(below)) * (upper - lower);
 }
 
-// What samples in the order of time tell of their dependence: the coefficient of first order, and how many independent
+// The dependence of samples in the order of time: the coefficient of first order, and how many independent
 // ones would tell as much about the median.
 struct Dependence {
   double coefficient, effective;
@@ -43,7 +43,7 @@ double correlation_time(double coefficient) {
 }
 
 // By the ranks of neighbours.
-Dependence by_neighbours(const std::vector<double>& samples, const std::vector<double>& ordered) {
+Dependence estimate_by_neighbours(const std::vector<double>& samples, const std::vector<double>& ordered) {
   double n = static_cast<double>(samples.size()), squares = 0, products = 0, last = 0;
   for (double sample : samples) {
     auto [first, end] = std::equal_range(ordered.begin(), ordered.end(), sample);
@@ -60,7 +60,7 @@ Dependence by_neighbours(const std::vector<double>& samples, const std::vector<d
 
 // By the signs around the median, which also show waves beneath noise. It costs as many products as the samples depend
 // on each other for.
-double by_waves(const std::vector<double>& samples, double median) {
+double estimate_by_waves(const std::vector<double>& samples, double median) {
   std::size_t n = samples.size();
   std::vector<signed char> sign(n);
   for (std::size_t i = 0; i < n; ++i) sign[i] = static_cast<signed char>((samples[i] > median) - (samples[i] < median));
@@ -87,17 +87,17 @@ double relative_half_width(const std::vector<double>& samples, double asked) {
   if (samples.empty()) return INFINITY;
   std::vector<double> ordered = samples;
   std::sort(ordered.begin(), ordered.end());
-  const double n = static_cast<double>(ordered.size()), middle = (n + 1) / 2, median = value_at(ordered, middle);
+  const double n = static_cast<double>(ordered.size()), middle = (n + 1) / 2, median = interpolate_at(ordered, middle);
   if (!(median > 0) || !std::isfinite(median)) return INFINITY;
-  auto [p, effective] = by_neighbours(samples, ordered);
+  auto [p, effective] = estimate_by_neighbours(samples, ordered);
   if (std::pow(0.5 + std::asin(p) / std::numbers::pi, n - 1) > 0.05) return INFINITY;
   auto width = [&](double independent) -> double {
     if (independent < least_effective) return INFINITY;
     double half = 1.959963984540054 / 2 * n / std::sqrt(independent);
-    return (value_at(ordered, middle + half) - value_at(ordered, middle - half)) / 2 / median;
+    return (interpolate_at(ordered, middle + half) - interpolate_at(ordered, middle - half)) / 2 / median;
   };
   double narrowest = width(effective);
-  return narrowest > asked ? narrowest : width(std::min(effective, by_waves(samples, median)));
+  return narrowest > asked ? narrowest : width(std::min(effective, estimate_by_waves(samples, median)));
 }
 
 }  // namespace steelyard

@@ -25,14 +25,14 @@ std::string placed_on(const ProcessorSet& set) {
   return list;
 }
 
-std::string variable(const char* name) {
+std::string read_env(const char* name) {
   const char* value = std::getenv(name);
   return join({name, (value ? join({"='", value, "'"}) : " not set")});
 }
 
 // The newest of GCC's interfaces that a library says it has, as "GOMP_5.1" (GCC 12): every libgomp has the same file
 // name.
-std::string interface(const link_map& library) {
+std::string find_interface(const link_map& library) {
   const char* names = nullptr;
   ElfW(Addr) defined = 0;
   std::size_t count = 0;
@@ -72,8 +72,8 @@ class OpenMpThreads final : public Crew {
     }
     if (came != size_)
       throw CaseError(
-          join({"the OpenMP runtime started only ", came, " of ", size_, " threads (", variable("OMP_THREAD_LIMIT"),
-                ", ", variable("OMP_DYNAMIC"), "). Unset the variable that limits it"}));
+          join({"the OpenMP runtime started only ", came, " of ", size_, " threads (", read_env("OMP_THREAD_LIMIT"),
+                ", ", read_env("OMP_DYNAMIC"), "). Unset the variable that limits it"}));
     for (auto& f : failures_)
       if (f) std::rethrow_exception(std::exchange(f, nullptr));
   }
@@ -99,7 +99,7 @@ class OpenMpThreads final : public Crew {
   void find_threads() {
     std::vector<pid_t> threads(size_);
     auto here = [&](Worker w) {
-      require(w.index);
+      require_own_processor(w.index);
       threads[w.index] = gettid();
     };
     perform({&here, [](const void* object, Worker w) { (*static_cast<const decltype(here)*>(object))(w); }});
@@ -113,11 +113,11 @@ class OpenMpThreads final : public Crew {
     ~Ends() { done.store(true, std::memory_order_release), done.notify_all(); }
   };
   // Every member is a thread of its own, on the processor that it was meant for.
-  void require(std::size_t index) {
+  void require_own_processor(std::size_t index) {
     ProcessorSet set = ProcessorSet::of_thread();
     if (cpus_.empty() || placed_on(set) == std::to_string(cpus_[index])) return;
     throw CaseError(join({"the OpenMP runtime placed thread ", index, " on processors ", placed_on(set), " instead of ",
-                          cpus_[index], " (", variable("OMP_PLACES"), ", ", variable("OMP_PROC_BIND"), ")"}));
+                          cpus_[index], " (", read_env("OMP_PLACES"), ", ", read_env("OMP_PROC_BIND"), ")"}));
   }
   void perform(Job job, std::size_t index) {
     try {
@@ -144,7 +144,7 @@ std::string OpenMpThreads::runtime() const {
     std::free(real);
     out.add("runtime", json::text(name.substr(0, name.find_first_of(".-"))))
         .add("library", json::text(path))
-        .add("interface", json::text(interface(*library)));
+        .add("interface", json::text(find_interface(*library)));
   }
   out.add("specification", _OPENMP);
   for (char** each = environ; *each; ++each) {
