@@ -182,7 +182,7 @@ class Collectives {
     for (std::uint64_t bit = 1; bit < n_; bit *= 2)
       if (const auto partner = own_ ^ static_cast<std::uint32_t>(bit); partner < n_) exchange(partner, bytes, partner);
   }
-  // With a number of bytes for each member; the first two are those of the root.
+  // The variant with a number of bytes for each member; the first two numbers are those of the root.
   void gather_all() {
     std::vector<std::uint32_t> posts;
     for (std::uint32_t member = 0; member < n_; ++member)

@@ -11,7 +11,7 @@ class Digest {
  public:
   using Value = std::array<std::uint64_t, 2>;
 
-  // In any pieces: the same content gives the same value.
+  // Adds a piece. The value does not depend on how the content is divided into pieces.
   void add(std::string_view piece) {
     bytes_ += piece.size();
     if (held_ > 0) {

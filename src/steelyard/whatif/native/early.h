@@ -30,12 +30,12 @@ inline void Builder::look(Rank& rank, Left& left) {
     }
 }
 
-// Shortens each stream to what can go on; false where nothing had to be.
+// Shortens each stream to the part that can go on. Returns false if no stream changed.
 inline bool Builder::shorten(Rank& rank, Left& left) {
   bool changed = false;
   for (std::size_t s = 0; s < left.lengths.size(); ++s) {
     const std::vector<Op>& ops = stream(rank, s);
-    std::size_t all = ops.size();  // where the receives that belong together begin
+    std::size_t all = ops.size();  // begin of the receives that are completed together
     std::uint64_t more = 0;
     for (std::size_t i = 0; i < left.lengths[s]; ++i) {
       const Op op = ops[i];

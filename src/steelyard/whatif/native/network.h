@@ -55,7 +55,7 @@ struct Prepared {
   std::vector<std::uint32_t> source, target;  // their ranks
 
   std::uint32_t node(std::uint32_t rank) const { return rank / structure.ranks_per_node; }
-  // The switch of that level above a node; all nodes have one of the level after the last.
+  // Returns the switch of that level above a node. All nodes share the one above the last level.
   std::uint32_t above(std::uint32_t node, std::size_t level) const {
     for (std::size_t i = 0; i <= level; ++i) node = structure.tree[i] == 0 ? 0 : node / structure.tree[i];
     return node;
@@ -74,7 +74,7 @@ struct Prepared {
   }
 };
 
-// ps; every caller rounds in the same way, so that both modes agree to the last digit.
+// Returns ps. All callers round in the same way, so that both modes agree to the last digit.
 inline Time per_byte(double cost, std::int64_t bytes) {
   const double found = cost * static_cast<double>(std::max<std::int64_t>(bytes - 1, 0));
   if (!(found < static_cast<double>(LONGEST / 4)))
@@ -82,7 +82,7 @@ inline Time per_byte(double cost, std::int64_t bytes) {
   return static_cast<Time>(std::llround(found));
 }
 
-// A clock that has reached the end of what can be predicted stays there.
+// Adds times. A clock stays at the end of the predictable time once it has reached it.
 inline Time later(Time now, Time by) { return std::min(now + by, STOPPED); }
 inline Time predicted(Time end) {
   if (end >= STOPPED) throw Refused("the predicted time is longer than 53 days");

@@ -30,11 +30,11 @@ class PathRecorder {
   void note_meeting(std::uint32_t number, const Place& place, bool sender) {
     (sender ? met_[number].asked : met_[number].posted) = place;
   }
-  // A stream waited until `place.at` for a message, or for the other side of one with rendezvous.
+  // Records that a stream waited until `place.at` for a message, or for the other side of a rendezvous.
   void waited(const Place& place, std::uint32_t message) {
     waits_[place.stream].push_back({place.at, place.computing, message, Wait::message});
   }
-  // `latency` decides who of both was late: the one from whom the other's word had still to come.
+  // `latency` decides which of both was late: the side whose message had not yet arrived at the other one.
   void waited_for_meeting(const Place& place, std::uint32_t number, Time latency) {
     const auto& [asked, posted] = met_[number];
     const auto late = asked.at + latency >= posted.at ? Wait::asked : Wait::posted;

@@ -159,7 +159,7 @@ class Losses {
   bool reveals() const { return loss_.sack; }
 
  private:
-  // Thresholds: something before the tail is lost; something of the tail is.
+  // Thresholds of the draws: a packet before the tail is lost; a packet of the tail is lost.
   struct Chances {
     std::uint64_t again = 0, late = 0;
     bool several = true;  // whether the message has several packets
@@ -168,13 +168,13 @@ class Losses {
     if (loss_.mss == 0 || loss_.once) return {0, below_, true};
     const std::int64_t packets = std::max<std::int64_t>((bytes + loss_.mss - 1) / loss_.mss, 1);
     const std::int64_t tail = loss_.fast ? std::min(packets, TAIL) : packets;
-    // At least one of n is lost with 1 - (1 - p)^n.
+    // The probability that at least one of n packets is lost is 1 - (1 - p)^n.
     auto some = [&](std::int64_t n) {
       return threshold(-std::expm1(static_cast<double>(n) * std::log1p(-loss_.probability)));
     };
     return {some(packets - tail), some(tail), packets > 1};
   }
-  // A packet was lost; it is sent again until it arrives.
+  // Returns the delay by time-outs: a lost packet is sent again until it arrives.
   Time delay_by_timeout(std::uint64_t state, bool several, Time round_trip) const {
     if (loss_.once) return loss_.rto;
     const bool probe = loss_.probe > 0 && several;

@@ -20,7 +20,7 @@ struct Interrupted {
 struct Measured {
   std::vector<Time> starts;  // by rank: the part of its first phase before the rank began
   std::vector<Interrupted> interrupted;
-  std::vector<Time> waiting;  // by rank: the waits for a processor in all its phases
+  std::vector<Time> waiting;  // by rank: seconds of waiting for a processor, over all its phases
 
   // Removes the data outside these regions.
   void keep(std::uint64_t from, std::uint64_t to) {
@@ -31,7 +31,7 @@ struct Measured {
 
 using Counts = std::vector<std::vector<std::uint64_t>>;  // by row of ranks, then by bin
 
-// Phases of similar length: a peak of their distribution.
+// A cluster: phases of similar length, which form one peak of the distribution.
 struct Cluster {
   static constexpr int BINS = 40;  // of equal width, from the shortest to the longest phase
   Time least = LONGEST, most = 0;
@@ -76,7 +76,7 @@ inline std::size_t bin(Time time, int bins) {
   return place > 0 ? static_cast<std::size_t>(place) : 0;
 }
 
-// Each phase of each rank. What follows computing without a call between is the same phase.
+// Calls `act` for each phase of each rank. Successive computing without a call between is one phase.
 template <class Act>
 void each(const Schedule& schedule, const Measured& measured, Act act) {
   for (std::size_t stream = 0; stream < schedule.begins.size(); ++stream) {
@@ -135,7 +135,7 @@ inline std::vector<double> smooth_counts(const std::vector<Cluster>& fine) {
   return found;
 }
 
-// The peaks of the counts with deep valleys between them.
+// Returns the peaks of the counts that deep valleys separate.
 inline std::vector<Range> find_peaks(const std::vector<double>& counts) {
   std::vector<Range> found;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -165,7 +165,7 @@ inline std::vector<Range> find_peaks(const std::vector<double>& counts) {
   return found;
 }
 
-// The clusters, from the shortest and the longest phase of each fine bin.
+// Returns the clusters, by the shortest and the longest phase of each fine bin.
 inline std::vector<Cluster> separate_clusters(const std::vector<Cluster>& fine) {
   std::vector<Cluster> found;
   for (const Range& range : find_peaks(smooth_counts(fine))) {

@@ -129,7 +129,7 @@ class RankFile {
 
 struct Torn {};  // the file ends within a record
 
-// The numbers of a record, in their order in the file; `each` reads or writes one, and returns it.
+// Visits the numbers of a record in the order of the file; `each` reads or writes one, and returns it.
 template <class Each>
 void numbers_of(Record kind, Each each) {
   using enum trace::Kind;

@@ -23,7 +23,7 @@ class ProgramWriter {
     if (line_) line_->begin = end_;
   }
 
-  // `lengths`, where it is given: of the program after each call.
+  // `lengths`, if it is given, gets the length of the program after each call.
   void read(std::vector<std::size_t>* lengths) {
     for (Event event; file_.next(event);) {
       act(event);
@@ -103,7 +103,7 @@ class ProgramWriter {
     work();
     enter(static_cast<std::uint64_t>(std::clamp<std::int64_t>(level, 0, LAST_REGION)));
   }
-  // The n-th call of the collective that iterations begin with.
+  // Begins a region at the n-th call of the collective with which the iterations begin.
   void iteration(const Event& event, trace::Collective what) {
     if (event.communicator == 0 && shared_.iterations == what) enter(++iteration_);
   }

@@ -119,7 +119,7 @@ class GoalWriting {
   std::map<std::uint32_t, std::uint32_t> sends_, posts_, signals_;
 };
 
-// GOAL: computations are whole ns, of which a rank's sum keeps the rest.
+// Writes whole ns, as GOAL requires. The remainder is carried over within a rank.
 inline void write_goal(const Schedule& schedule, const std::string& path) {
   const auto tags = list_tags(schedule);
   Output out(path);

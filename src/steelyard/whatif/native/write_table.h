@@ -47,7 +47,7 @@ void each_field(Header& h, Act act) {
   act(h.offset_begin), act(h.offset_end), act(h.offset_error), act(h.offset_known), act(h.first_ticks);
 }
 
-// The whole numbers of a line, and what stands behind so many of them.
+// Returns the whole numbers of a line, and the text behind the first `count` of them.
 inline Fields line_of(const std::string& path, std::string_view text, std::size_t count, std::string_view& rest) {
   Fields found;
   const char *at = text.data(), *const last = text.data() + text.size();

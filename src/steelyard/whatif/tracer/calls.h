@@ -51,7 +51,7 @@ RECORDED(Probe, P(int from, int tag, MPI_Comm c, MPI_Status* asked), P(from, tag
          Statuses status(1, asked), record_probe(call, status.data(), c))
 RECORDED(Iprobe, P(int from, int tag, MPI_Comm c, int* there, MPI_Status* asked), P(from, tag, c, there, status.data()),
          Statuses status(1, asked), *there ? record_probe(call, status.data(), c) : note_empty(call))
-// A message that was matched here is received by a call that names no communicator.
+// Keeps the communicator of a matched message, because the call that receives it names none.
 inline void note_match(const Call& call, MPI_Comm c, MPI_Message message, const MPI_Status* status) {
   record_probe(call, status, c);
   state.messages.insert(bits(message), number_of(c));

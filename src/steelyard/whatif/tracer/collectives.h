@@ -58,7 +58,7 @@ inline std::int64_t sum(const int* counts, MPI_Datatype t, MPI_Comm c) {
   return found;
 }
 
-// A number of bytes for each member; `counts` null: of none. One type, or one for each.
+// Records a number of bytes for each member; null `counts`: none. There is one type, or one for each member.
 struct Vector {
   const int* counts;
   MPI_Datatype type;
@@ -75,7 +75,7 @@ inline void varied(const Call& call, MPI_Comm c, MPI_Request* request, Collectiv
   end_together(request);
 }
 
-// The part of a rank that is not the root, in a collective with a count for each.
+// Records the part of a rank that is not the root, in a collective with a count for each rank.
 inline void whole_of_vectors(const Call& call, MPI_Comm c, MPI_Request* request, Collective what, int root,
                              std::int64_t bytes) {
   if (!begin_together(call, c, request, true, what, root)) return;
@@ -88,7 +88,7 @@ inline void whole_of_vectors(const Call& call, MPI_Comm c, MPI_Request* request,
 
 extern "C" {
 
-// Each twice: one waits, the other leaves a request.
+// Each collective has two forms: one waits, and the other returns a request.
 #define COLLECTIVE(NAME, INAME, PARAMETERS, ARGUMENTS, ...)                               \
   WRAP(NAME, P(PARAMETERS), P(ARGUMENTS), P(MPI_Request* request = nullptr; __VA_ARGS__)) \
   WRAP(INAME, P(PARAMETERS, MPI_Request* request), P(ARGUMENTS, request), P(__VA_ARGS__))

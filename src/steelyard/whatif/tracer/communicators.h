@@ -4,7 +4,7 @@
 
 namespace steelyard::trace {
 
-// The key of a communicator that only its members make: of them and of the tag.
+// Returns the key of a communicator that only its members make: it follows from them and from the tag.
 inline std::uint64_t members_key(MPI_Group group, std::uint64_t key) {
   MPI_Group world;
   int size = 0;
@@ -36,7 +36,7 @@ inline std::uint64_t key_between(MPI_Comm made, int tag) {
   PMPI_Group_free(&other);
   return key;
 }
-// A communicator that is described when its request is completed.
+// Keeps a communicator whose members are recorded when its request is completed.
 inline void record_duplicate(const Call& call, MPI_Comm parent, MPI_Comm* made, MPI_Request handle) {
   record_plain(call);
   Communicator* from = find_communicator(parent);
@@ -74,7 +74,7 @@ WRAP(Dist_graph_create,
 WRAP(Intercomm_create, P(MPI_Comm c, int leader, MPI_Comm peers, int other, int tag, MPI_Comm* made),
      P(c, leader, peers, other, tag, made), record_created_apart(call, *made, key_between(*made, tag)))
 WRAP(Intercomm_merge, P(MPI_Comm c, int high, MPI_Comm* made), P(c, high, made), record_new(call, c, *made))
-// With processes of another MPI_COMM_WORLD: what goes to them is not recorded.
+// For processes of another MPI_COMM_WORLD. Messages to them are not recorded.
 WRAP(Comm_spawn,
      P(const char* program, char** words, int n, MPI_Info i, int root, MPI_Comm c, MPI_Comm* made, int* codes),
      P(program, words, n, i, root, c, made, codes), record_plain(call))

@@ -25,7 +25,7 @@ class Table {
     auto* cell = reinterpret_cast<Cell*>(reinterpret_cast<char*>(entry) - offsetof(Cell, entry));
     std::size_t hole = static_cast<std::size_t>(cell - cells_);
     --count_;
-    // Entries behind it move up, so that no search ends too soon.
+    // Removes an entry. The entries behind it move up, so that no search ends too soon.
     for (std::size_t i = (hole + 1) & (size_ - 1); cells_[i].used; i = (i + 1) & (size_ - 1)) {
       const std::size_t home = slot(cells_[i].handle);
       if (((i - home) & (size_ - 1)) >= ((i - hole) & (size_ - 1))) cells_[hole] = cells_[i], hole = i;
@@ -61,7 +61,7 @@ class Table {
   std::size_t size_ = 0, count_ = 0;
 };
 
-// The lowest numbers that are free, from 1 on.
+// Hands out the lowest free numbers, from 1 on.
 class Numbers {
  public:
   std::uint32_t take() {

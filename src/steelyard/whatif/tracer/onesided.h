@@ -55,7 +55,7 @@ WRAP(Fetch_and_op, P(const void* b, void* d, MPI_Datatype t, int to, MPI_Aint at
      P(b, d, t, to, at, o, w), record_transfer(call, Kind::get, w, to, bytes_of(1, t)))
 WRAP(Compare_and_swap, P(const void* b, const void* x, void* d, MPI_Datatype t, int to, MPI_Aint at, MPI_Win w),
      P(b, x, d, t, to, at, w), record_transfer(call, Kind::get, w, to, bytes_of(1, t)))
-// With locks and with start and wait no fence says when the data are there: these count as time that MPI takes.
+// With locks, or with start and wait, no fence shows when the data arrive: these calls count as time within MPI.
 WRAP(Rput, P(const void* b, int n, MPI_Datatype t, PLACE, MPI_Win w, MPI_Request* r), P(b, n, t, to, at, m, u, w, r),
      keep(call, r))
 WRAP(Rget, P(void* b, int n, MPI_Datatype t, PLACE, MPI_Win w, MPI_Request* r), P(b, n, t, to, at, m, u, w, r),

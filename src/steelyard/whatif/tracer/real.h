@@ -15,7 +15,7 @@
 
 namespace steelyard::trace {
 
-// An MPI that was loaded for a module alone (Python's) is made known to all.
+// Makes an MPI visible to all libraries if it was loaded for one module only (as in Python).
 inline int make_known(dl_phdr_info* object, std::size_t, void* found) {
   if (!std::strstr(object->dlpi_name, "/libmpi.so")) return 0;
   *static_cast<void**>(found) = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);

@@ -26,7 +26,7 @@ inline std::uint64_t nanoseconds() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// The processor's own clock where it runs at one speed, which costs half of what the system's does.
+// Uses the processor's own clock if it has a constant rate: it costs half as much as that of the system.
 struct Clock {
   bool own = false;
   Clock() {
@@ -74,7 +74,7 @@ class Stream {
     pending_ = static_cast<std::uint8_t>(static_cast<std::uint8_t>(kind) | (communicator ? OTHER : 0));
     from >>= clock.shift();
     to >>= clock.shift();
-    // Calls of several threads overlap: what is over already counts once.
+    // Calls of several threads may overlap. The common time counts only once.
     from = from < last_ ? last_ : from;
     to = to < from ? from : to;
     put(from - last_);

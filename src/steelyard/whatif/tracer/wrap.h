@@ -1,11 +1,11 @@
-// The wrappers of MPI's calls: what is called comes first, then what is recorded of it.
+// The wrappers of MPI's calls: each one calls MPI first, and then records the call.
 #pragma once
 #include "messages.h"
 
 using namespace steelyard::trace;
 
 #define P(...) __VA_ARGS__
-// BEFORE keeps what MPI changes. RECORD is written down behind the call, whose result is `code`.
+// BEFORE keeps the arguments that MPI changes. RECORD runs after the call, whose result is `code`.
 #define RECORDED(NAME, PARAMETERS, ARGUMENTS, BEFORE, RECORD) \
   int MPI_##NAME(PARAMETERS) {                                \
     Call call;                                                \
@@ -18,6 +18,6 @@ using namespace steelyard::trace;
     return code;                                              \
   }                                                           \
   ALSO(NAME);
-// RECORD is of a call that did what it was asked for; of another one there is its time alone.
+// RECORD is written only for a successful call. For a failed call, only its time is recorded.
 #define WRAP(NAME, PARAMETERS, ARGUMENTS, RECORD) \
   RECORDED(NAME, P(PARAMETERS), P(ARGUMENTS), , P(if (code == MPI_SUCCESS) { RECORD; } else record_plain(call)))
