@@ -307,7 +307,7 @@ def test_a_device_of_nvidia_is_there_once_and_by_opencl_where_no_compiler_is(mon
     answers = {"cuda": [cuda], "opencl": [same, other]}
     monkeypatch.setattr(devices, "drivers", lambda: {"cuda": "libcuda.so.1"})
     monkeypatch.setattr(devices, "library", lambda: "libOpenCL.so.1")
-    monkeypatch.setattr(devices, "_answer", lambda door, name: answers[door])
+    monkeypatch.setattr(devices, "_read_devices_in_child", lambda door, name: answers[door])
     with_compiler = found(monkeypatch, STEELYARD_NVRTC="libnvrtc.so.12", STEELYARD_CUBLAS="libcublas.so.12")
     assert [(d.door, d.name) for d in with_compiler] == [("cuda", "H200"), ("opencl", "pthread")]
     monkeypatch.setattr(devices, "find_of_nvidia", lambda variable, name: "")

@@ -249,7 +249,7 @@ ROUTES = (
 
 
 def test_the_routes_of_a_recorded_answer_have_their_time_outs() -> None:
-    messages = list(routes._messages(bytes.fromhex(ROUTES)))
+    messages = list(routes._split_messages(bytes.fromhex(ROUTES)))
     assert [kind for kind, _ in messages] == [24, 24, 24]
     found = [entry for _, body in messages if body[7] == 1 for entry in routes._read_route(body[12:])]
     assert found == [("lo", None), ("lo", 5)]

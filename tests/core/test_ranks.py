@@ -23,7 +23,7 @@ from patience import still
 from steelyard.errors import ProgramFailed
 from steelyard.measure import build
 from steelyard.measure.launch.program import Program
-from steelyard.measure.launch.rank_errors import _reports
+from steelyard.measure.launch.rank_errors import _list_reports
 from steelyard.measure.launch.start import start
 from steelyard.measure.machine.tools import mpiexec_of
 from steelyard.model import Benchmark, Case, Check, Launch, Machine, Site, Tool
@@ -59,7 +59,7 @@ def tool(request: pytest.FixtureRequest, here: Machine) -> Tool:
 def processes(program: Program) -> dict[int, int]:
     """Rank → process, as the ranks told before MPI started."""
     program._errors.seek(0)
-    return {t.rank: t.process for t in _reports(program._errors.read().decode())}
+    return {t.rank: t.process for t in _list_reports(program._errors.read().decode())}
 
 
 def alive(process: int) -> bool:

@@ -297,6 +297,6 @@ def test_the_script_for_hosts_takes_the_python_of_an_absolute_folder(
     monkeypatch.setenv("STEELYARD_CACHE", str(hostile / "cache"))
     for known in (sys.executable, "/nowhere/python"):  # where the hosts do not see this one, theirs is taken
         monkeypatch.setattr(sys, "executable", known)
-        done = subprocess.run([host_networks._script()], capture_output=True, text=True, check=True)
+        done = subprocess.run([host_networks._write_script()], capture_output=True, text=True, check=True)
         assert program.unpack(done.stdout), done
     assert not (hostile / "mark").exists()

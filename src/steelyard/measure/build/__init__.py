@@ -39,7 +39,7 @@ __all__ = [
 def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | None = None) -> dict[str, Path]:
     """The executables of the benchmarks by name, compiled where the cache has none: the serial ones, or with `mpi` the parallel.
 
-    ProgramFailed shows the compiler's words whole.
+    ProgramFailed shows all that the compiler printed.
     """
     wanted = programs(benchmarks, toolchain, mpi)
     make(wanted)
@@ -47,6 +47,6 @@ def build(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | Non
 
 
 def harness(toolchain: Toolchain, mpi: Tool | None = None) -> list[Path]:
-    """The object files of the harness, for who links a program of his own with it; compiled where the cache has none."""
+    """Returns the object files of the harness, for programs of users that are linked with it. Compiles missing ones."""
     make([], harnesses=[(toolchain, mpi)])
     return [obj.path for obj in harness_objects(toolchain, mpi)]

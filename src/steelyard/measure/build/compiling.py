@@ -90,25 +90,25 @@ Common = dict[_Group, tuple[_Edge, str]]
 
 
 def _group(program: Program) -> _Group:
-    """Where an MPI defines no macros, its programs use the same header as those of threads: it includes nothing of MPI."""
+    """Returns what a shared header depends on. Without macros of an MPI, it is the same as for programs with threads."""
     flags = mpi_flags(program.mpi)[0] if program.mpi else ()
     return program.objects[0].toolchain, tuple(word for word in flags if word.startswith("-D"))
 
 
 def _list_steps(programs: Sequence[Program], objects: Sequence[Object], folder: Path) -> list[_Edge]:
-    """The steps that are left: the harness, without which nothing can be linked, then what takes longest, so that none of
+    """Returns the steps that are left: the harness, without which nothing can be linked, then what takes longest, so that none of
     these runs alone at the end.
     """
     left = {program.path: program for program in programs if not program.path.exists()}
     needed = {obj.path: obj for obj in (*objects, *(obj for program in left.values() for obj in program.objects[1:]))}
-    compiling = [_compile(obj, folder) for path, obj in needed.items() if not path.exists()]
+    compiling = [_make_compile_edge(obj, folder) for path, obj in needed.items() if not path.exists()]
     common = _compile_headers(left.values(), folder)
     own = sorted(_compile_programs(left.values(), common, folder), key=lambda edge: -edge.effort)
     return [*(edge for edge, _ in common.values()), *compiling, *own]
 
 
 def _compile_headers(programs: Iterable[Program], folder: Path) -> Common:
-    """The kernels' header and that of vectors, compiled once for many programs, and the words that use them.
+    """Returns the steps that precompile the headers of kernels and vectors for many programs, and the flags that use them.
 
     The result lies in the build's own folder, since it has some 90 MB. Only GCC and Clang are known to do this.
     """
@@ -129,14 +129,14 @@ def _compile_headers(programs: Iterable[Program], folder: Path) -> Common:
     return found
 
 
-def _compile(obj: Object, folder: Path) -> _Edge:
+def _make_compile_edge(obj: Object, folder: Path) -> _Edge:
     return _Edge("object", (obj.path,), (), _list_variables(obj, folder), obj.effort)
 
 
 def _compile_programs(programs: Iterable[Program], common: Common, folder: Path) -> Iterator[_Edge]:
-    """Each compiled and linked in one step, so that it is complete as soon as may be.
+    """Compiles and links each program in one step, so that it is complete as early as possible.
 
-    Only linked is a program whose object is kept, or is another program's, too.
+    A program whose object is kept, or belongs to another program too, is only linked.
     """
     made: set[Path] = set()
     for program in programs:
@@ -161,7 +161,7 @@ def _compile_programs(programs: Iterable[Program], common: Common, folder: Path)
 
 
 def _name(path: Path, folder: Path) -> str:
-    """A file of the cache seen from the build: the name of the cache itself, with blanks or colons, does not matter then."""
+    """Returns a file of the cache relative to the build folder, because the path of the cache may have blanks or colons."""
     return os.path.relpath(path, folder)
 
 
@@ -184,17 +184,17 @@ def _run_steps(programs: Sequence[Program], objects: Sequence[Object], show: Sho
         edges = _list_steps(programs, objects, folder)
         if not edges:  # another build has made them meanwhile
             return
-        _write(edges, folder / "build.ninja")
+        _write_edges(edges, folder / "build.ninja")
         try:
-            _run([_find_ninja(), "-C", str(folder), "-j", str(len(os.sched_getaffinity(0)))], edges, show)
+            _run_ninja([_find_ninja(), "-C", str(folder), "-j", str(len(os.sched_getaffinity(0)))], edges, show)
         finally:
             for path in (path for edge in edges for path in edge.outputs):  # folders of what was not made
                 with contextlib.suppress(OSError):
                     path.parent.rmdir()
 
 
-def _write(edges: list[_Edge], path: Path) -> None:
-    """Ninja's file. Its paths are values of variables, in which a dollar sign alone means something."""
+def _write_edges(edges: list[_Edge], path: Path) -> None:
+    """Writes the file for Ninja. Paths are values of variables, because only a dollar sign is special there."""
     # A result gets its name when it is complete: what was killed half-way is never taken for one, and lies in this folder.
     compile_ = "$cxx $header $flags -c $source -o $part.o && mv $part.o $object"
     link = "$cxx $link $object $objects -o $part $libraries && mv $part $program"
@@ -214,8 +214,8 @@ def _value(text: str) -> str:
     return text.replace("$", "$$")
 
 
-def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
-    """Ninja, watched. A signal ends it before the folder of its unfinished results is removed."""
+def _run_ninja(command: list[str], edges: list[_Edge], show: Show) -> None:
+    """Runs Ninja and shows its progress. A signal ends it before the folder of its unfinished results is removed."""
     programs = [edge.outputs[0] for edge in edges if edge.rule in ("program", "both")]
     outputs = programs or [edge.outputs[0] for edge in edges]
     pace = Pace([edge.effort for edge in edges], outputs, show)
@@ -255,7 +255,7 @@ def _read_umask() -> int:
 
 @contextmanager
 def _lock_cache(show: Show) -> Iterator[None]:
-    """One build at a time in a cache: what another is making need not be made twice. A killed one leaves no lock behind."""
+    """Allows one build at a time in a cache, so that no file is made twice. A killed build leaves no lock behind."""
     with (inside("build") / "lock").open("a+", encoding="utf-8", errors="replace") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -278,7 +278,7 @@ def _find_lock_holder(lock: TextIO) -> str:
 
 
 def _find_ninja() -> str:
-    """The one from PyPI that came with this package, otherwise the site's."""
+    """Returns the Ninja from PyPI that came with this package, or else that of the site."""
     import ninja
 
     found = find_program("ninja", ninja.BIN_DIR) or find_program("ninja")

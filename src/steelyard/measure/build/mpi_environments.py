@@ -29,7 +29,7 @@ class Installed:
 
 
 def list_installable() -> dict[str, str]:
-    """The Python package, as a requirement, of each MPI that has one."""
+    """Returns the Python package, as a requirement, of each MPI that has one."""
     return {name: flavour.package for name, flavour in flavours().items() if flavour.package}
 
 
@@ -39,7 +39,7 @@ def install(name: str, show: Callable[[str], None], wheels: Path | None = None) 
     `show` gets each line that the installer prints. UsageError for an unknown name or version; MachineFailed, with the reason,
     for all else. Nothing is left of an environment that did not become whole.
     """
-    wanted = _requirement(name)
+    wanted = _name_requirement(name)
     user_cache.expect_executable()
     if odd := _ODD.search(str(user_cache.cache())):
         raise MachineFailed(
@@ -51,7 +51,7 @@ def install(name: str, show: Callable[[str], None], wheels: Path | None = None) 
 
 
 def remove(name: str) -> Path:
-    """Removes the environment of that name; returns its folder. UsageError where there is none."""
+    """Removes the environment of that name; returns its folder. UsageError if there is none."""
     folders = {folder.name: folder for folder in mpi_environments()}
     if name not in folders:
         raise UsageError(
@@ -64,8 +64,8 @@ def remove(name: str) -> Path:
     return folders[name]
 
 
-def _requirement(name: str) -> str:
-    """The package that pip installs. UsageError for an MPI without a package."""
+def _name_requirement(name: str) -> str:
+    """Returns the package that pip installs. UsageError for an MPI without a package."""
     flavour, dash, version = name.partition("-")
     packages = list_installable()
     if flavour not in packages:
@@ -85,7 +85,7 @@ def _requirement(name: str) -> str:
 
 
 def _find_mpi(folder: Path) -> Tool:
-    """The MPI of an environment. MachineFailed where its wrapper does not compile, as without a compiler."""
+    """Returns the MPI of an environment. MachineFailed if its wrapper does not compile, as without a compiler."""
     wrapper = folder / "bin" / "mpicxx"
     with contextlib.suppress(NoAnswer):
         if mpi := ask_mpi(str(wrapper)):

@@ -33,16 +33,16 @@ _CXX = 199711  # the least value of __cplusplus
 
 
 def find(wanted: str, machine: Machine) -> Tool | None:
-    """The compiler that `wanted` names; one that was found on this machine already where it is the same program.
+    """Returns the compiler that `wanted` names; one that was found on this machine already where it is the same program.
 
     None for a word that is no program's name at all. UsageError, with the reason, for what cannot be used.
     """
-    path = _path(wanted)
+    path = _find_path(wanted)
     if path is None:
         return None
     for form, what in _OTHERS.items():
         if re.fullmatch(form, Path(path).name):
-            raise _refuse(wanted, f"{what}")
+            raise _refusal(wanted, f"{what}")
     real = os.path.realpath(path)
     if Path(real).name not in MASKS and "-clang" not in Path(path).name:  # whose target is in the name
         for tool in machine.compilers:
@@ -51,21 +51,21 @@ def find(wanted: str, machine: Machine) -> Tool | None:
     try:
         answered, name = ask_compiler(path), _find_compiler_name(path)
     except NoAnswer as problem:
-        raise _refuse(wanted, f"It {problem}") from None
+        raise _refusal(wanted, f"It {problem}") from None
     if answered is None or name is None:
-        raise _refuse(wanted, "It does not report its version, or it cannot compile C++")
+        raise _refusal(wanted, "It does not report its version, or it cannot compile C++")
     return Tool("cray" if answered.version.startswith("Cray") else name, path, answered.version)
 
 
-def _path(wanted: str) -> str | None:
-    """Where the C++ compiler of that name is; None where nothing has that name."""
+def _find_path(wanted: str) -> str | None:
+    """Returns the path of the C++ compiler of that name; None if nothing has that name."""
     typed = os.path.expanduser(wanted)
     program = find_program(typed)
     if "/" in typed:
         if not os.path.exists(typed):
-            raise _refuse(wanted, "There is no such file")
+            raise _refusal(wanted, "There is no such file")
         if program is None:
-            raise _refuse(wanted, "It is a folder" if os.path.isdir(typed) else "You have no permission to execute it")
+            raise _refusal(wanted, "It is a folder" if os.path.isdir(typed) else "You have no permission to execute it")
     folder, _, name = (program or typed).rpartition("/")
     match = _C.fullmatch(name)
     if not match:
@@ -73,12 +73,12 @@ def _path(wanted: str) -> str | None:
     partner = f"{match[1] or ''}{dict(_PARTNERS)[match[2]]}{match[3] or ''}"
     beside = find_program(partner, folder or None)
     if beside is None and program:
-        raise _refuse(wanted, f"It is a C compiler, and its C++ compiler {partner} is missing. Install {partner}")
+        raise _refusal(wanted, f"It is a C compiler, and its C++ compiler {partner} is missing. Install {partner}")
     return beside and os.path.abspath(beside)
 
 
 def _find_compiler_name(path: str) -> str | None:
-    """The name by which the compiler at `path` is one of its family; None where it does not read C++."""
+    """Returns the name by which the compiler at `path` is one of its family; None if it does not read C++."""
     answer = ask([path, "-x", "c++", "-E", "-P", "-"], given=_QUESTION, environment={**os.environ, "LC_ALL": "C"})
     line = search(answer, r"^steelyard (.*)$")
     words = line[1].split() if line else []
@@ -89,7 +89,7 @@ def _find_compiler_name(path: str) -> str | None:
     return _NAMES.get(macro_name) or Path(path).name
 
 
-def _refuse(wanted: str, why: str) -> UsageError:
+def _refusal(wanted: str, why: str) -> UsageError:
     return UsageError(
         f"'{wanted}' (given by --toolchain) cannot be used. {why}. Name a C++ compiler, such as g++-12, /opt/gcc/bin/g++ or "
         "'gcc -O2'."

@@ -16,13 +16,13 @@ _SECONDS = 30.0
 
 
 def with_openmp(toolchain: Toolchain) -> Toolchain:
-    """The same, for programs whose threads are the runtime's."""
+    """Returns this toolchain with OpenMP: the runtime starts the threads of its programs."""
     return replace(toolchain, flags=f"{toolchain.flags} {_FLAG}")
 
 
 @lru_cache
 def has_openmp(toolchain: Toolchain) -> bool:
-    """Whether the compiler finds its header and its library: Clang's come with a package of their own."""
+    """Returns whether the compiler finds its header and its library: Clang's come with a package of their own."""
     with tempfile.TemporaryDirectory() as folder:
         words = [toolchain.compiler, *compiler_flags(with_openmp(toolchain)), "-x", "c++", "-"]
         try:

@@ -51,7 +51,7 @@ def install_package(
             return find(folder), False
         shutil.rmtree(folder, ignore_errors=True)  # remove the rest of a command that was killed
         try:
-            _make(folder, wanted, wheels, show)
+            _make_environment(folder, wanted, wheels, show)
             found = find(folder)
             (folder / INSTALLED).touch()
         except OSError as error:
@@ -71,15 +71,15 @@ def lock_installation(kind: str) -> Iterator[None]:
         yield
 
 
-def _make(folder: Path, wanted: str, wheels: Path | None, show: Callable[[str], None]) -> None:
+def _make_environment(folder: Path, wanted: str, wheels: Path | None, show: Callable[[str], None]) -> None:
     """An environment without pip, into which this process's own pip, or uv, installs the package."""
-    code, printed = _run(python_command("-m", "venv", "--without-pip", str(folder)), show)
+    code, printed = _run_pip(python_command("-m", "venv", "--without-pip", str(folder)), show)
     if code:
         raise MachineFailed(_explain_failure(wanted, folder, printed, "the environment cannot be made"))
     command = shlex.split(install_command(python=folder / "bin" / "python"))
     if wheels is not None:
         command += ["--no-index", "--find-links", str(wheels.absolute())]
-    code, printed = _run([*command, wanted], show)
+    code, printed = _run_pip([*command, wanted], show)
     if code:
         missing = _VERSIONS.search(printed)
         if missing and missing[1] != "none":
@@ -87,10 +87,10 @@ def _make(folder: Path, wanted: str, wheels: Path | None, show: Callable[[str], 
             raise UsageError(
                 f"{wanted.replace('==', ' ')} is not available for this machine. These versions are available: {listed}."
             )
-        raise MachineFailed(_explain_failure(wanted, folder, printed, _cause(wanted, wheels, printed)))
+        raise MachineFailed(_explain_failure(wanted, folder, printed, _explain_cause(wanted, wheels, printed)))
 
 
-def _cause(wanted: str, wheels: Path | None, printed: str) -> str:
+def _explain_cause(wanted: str, wheels: Path | None, printed: str) -> str:
     if wheels is None and _UNREACHABLE.search(printed):
         return (
             "the index of packages cannot be reached. Check the network, the proxy (HTTPS_PROXY) and PIP_INDEX_URL, or "
@@ -110,8 +110,8 @@ def _explain_failure(wanted: str, folder: Path, printed: str, cause: str) -> str
     return f"{wanted} was not installed: {cause}."
 
 
-def _run(command: list[str], show: Callable[[str], None]) -> tuple[int, str]:
-    """(exit code, all that it printed); each line is shown when it comes. Ctrl-C ends the program, too.
+def _run_pip(command: list[str], show: Callable[[str], None]) -> tuple[int, str]:
+    """Returns (exit code, all that it printed); each line is shown when it comes. Ctrl-C ends the program, too.
 
     The program runs in the cache: a uv.toml of the current folder could name another index of packages.
     """

@@ -20,7 +20,7 @@ LIBRARIES = ("-pthread", "-ldl")  # threads; OpenCL and the site's BLAS are look
 
 
 def program_name(benchmark: str, model: str = "") -> str:
-    """Name of the program of a benchmark: with the programming model if it has several."""
+    """Returns the name of the program of a benchmark: with the programming model if it has several."""
     return f"{benchmark}.{model}" if model else benchmark
 
 
@@ -35,20 +35,20 @@ class Object:
 
     @cached_property
     def key(self) -> str:
-        """Hash of the compiler, its flags, the MPI, the source and all our headers that it includes."""
-        digest = hashlib.sha256(_surroundings(self.toolchain, self.mpi).encode())
+        """Returns the hash of the compiler, its flags, the MPI, the source and all our headers that it includes."""
+        digest = hashlib.sha256(_describe_surroundings(self.toolchain, self.mpi).encode())
         for path in sorted(find_headers(self.source)):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
         return digest.hexdigest()[:20]
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
+        """Returns the path of the file in the cache."""
         return cache() / "build" / self.key / f"{self.name}.o"
 
     @property
     def effort(self) -> float:
-        """Relative time of compilation: the standard headers plus our own text."""
+        """Returns the relative time of compilation: the standard headers plus our own text."""
         # Bytes; with GCC 12 the standard headers and the harness's own take as long as some 20 kB of kernels.
         paths = (path for path in find_headers(self.source) if path.parent != NATIVE or self.source.parent == NATIVE)
         return 20_000.0 + sum(path.stat().st_size for path in paths)
@@ -67,7 +67,7 @@ class Program:
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
-        """Its own, then the harness's."""
+        """Returns the object files of the program itself, and then those of the harness."""
         # An object of the harness gives an OpenMP program the threads of the runtime. Its kernel is the same object as
         # with our own threads, unless the program has a source of its own for OpenMP.
         by_openmp = with_openmp(self.toolchain)
@@ -88,12 +88,12 @@ class Program:
 
     @property
     def linking(self) -> tuple[str, ...]:
-        """The flags that it is linked with."""
+        """Returns the flags that it is linked with."""
         return compiler_flags(with_openmp(self.toolchain) if self.model == MODEL else self.toolchain)
 
     @cached_property
     def key(self) -> str:
-        """Hash of the objects and of the libraries that are linked."""
+        """Returns the hash of the objects and of the libraries that are linked."""
         parts = (
             "".join(obj.key for obj in self.objects)
             + " ".join((*self.linking, *self.libraries))
@@ -103,12 +103,12 @@ class Program:
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
+        """Returns the path of the file in the cache."""
         return cache() / "build" / self.key / self.name
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """Libraries that are linked besides MPI. OpenSHMEM comes with the MPI, as a library of its own beside it."""
+        """Returns the libraries that are linked besides MPI. OpenSHMEM comes with the MPI, as a library of its own beside it."""
         if self.alone:
             return ()
         return (*LIBRARIES, "-loshmem") if self.name.endswith(".shmem") else LIBRARIES
@@ -121,7 +121,7 @@ def make_preloaded(name: str, source: Path, toolchain: Toolchain, mpi: Tool) -> 
 
 
 def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | None = None) -> list[Program]:
-    """The serial programs of the benchmarks, or those of many ranks where an MPI is given and they may use it."""
+    """Returns the serial programs of the benchmarks, or those of many ranks where an MPI is given and they may use it."""
     label = mpi_name(mpi) if mpi else ""
     return [
         Program(
@@ -138,7 +138,7 @@ def programs(benchmarks: Iterable[Benchmark], toolchain: Toolchain, mpi: Tool | 
 
 
 def harness_objects(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:
-    """The harness: what of it knows no MPI is the same for all of them."""
+    """Returns the objects of the harness. The part without MPI is the same for all MPIs."""
     return _harness(toolchain, None) if mpi is None else (*_harness(toolchain, None), *_harness(toolchain, mpi))
 
 
@@ -151,46 +151,46 @@ def _harness(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:
 
 
 def _without_loops(toolchain: Toolchain) -> Toolchain:
-    """The toolchain for code whose speed decides no figure: with -O1 a compiler needs two thirds of the time."""
+    """Returns the toolchain for code whose speed decides no figure: with -O1 a compiler needs two thirds of the time."""
     # Readings that are missing are NaN: the user's fast arithmetic is for the kernels only.
     exact = " -fno-fast-math" if re.search("fast|finite-math", toolchain.flags) else ""
     return replace(toolchain, flags=f"{toolchain.flags.replace('-O3', '-O1')}{exact}")
 
 
 def find_headers(source: Path) -> set[Path]:
-    """The source and all headers of ours that it includes, directly or through others."""
+    """Returns the source and all headers of ours that it includes, directly or through others."""
     files: set[Path] = set()
     left = [source]
     while left:
         path = left.pop()
         if path not in files:
             files.add(path)
-            left += _includes(path, path.stat().st_mtime_ns)
+            left += _list_includes(path, path.stat().st_mtime_ns)
     return files
 
 
 @lru_cache(maxsize=4096)
-def _includes(path: Path, _changed: int) -> tuple[Path, ...]:
-    """The headers of ours that one file names. Read once as long as it does not change."""
+def _list_includes(path: Path, _changed: int) -> tuple[Path, ...]:
+    """Returns the headers of ours that one file names. Read once as long as it does not change."""
     headers = []
     for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', path.read_text("utf-8", "replace"), re.MULTILINE):
         headers += [c.resolve() for c in (path.parent / name, NATIVE / name) if c.is_file()][:1]
     return tuple(headers)
 
 
-def _surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:
+def _describe_surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:
     """Returns everything but the source that decides about the code. One MPI is one, by whatever path its wrapper was named."""
     parts = [toolchain.compiler, toolchain.version, *compiler_flags(toolchain)]
     if mpi:
         parts += [str(Path(mpi.path).parent.resolve() / Path(mpi.path).name), mpi.version]
     if "native" in toolchain.flags:  # in a home that nodes of different kinds share, each kind needs its own
-        parts.append(_processor())
+        parts.append(_name_processor())
     return "\n".join(parts)
 
 
 @lru_cache
-def _processor() -> str:
-    """Returns the name and the features of the first processor, which the compiler uses; "" where the system does not say."""
+def _name_processor() -> str:
+    """Returns the name and the features of the first processor, which the compiler uses; "" if the system does not say."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -35,10 +35,10 @@ FAMILIES = {"gcc": "g++", "clang": "clang++", "intel": "icpx"}
 
 
 def resolve(text: str, machine: Machine, named: bool = False) -> Toolchain:
-    """The toolchain that a text means: "gcc", "clang", "g++-12", or with flags of its own: "gcc -O2".
+    """Returns the toolchain that a text means: "gcc", "clang", "g++-12", or with flags of its own: "gcc -O2".
 
     `named`: a user typed it, so that a compiler may be named that was not looked for, by its path or any name on the PATH.
-    UsageError where it is not on this machine, MachineFailed where no compiler is.
+    UsageError if it is not on this machine, MachineFailed if no compiler is.
     """
     expect_words(text)
     wanted, flags = _split_compiler(text)
@@ -46,11 +46,11 @@ def resolve(text: str, machine: Machine, named: bool = False) -> Toolchain:
     meant = [
         tool
         for tool in machine.compilers
-        if name in (tool.name, tool.path, Path(tool.path).name, _toolchain(tool, "").name)
+        if name in (tool.name, tool.path, Path(tool.path).name, _make_toolchain(tool, "").name)
         or (wanted in FAMILIES and tool.name.startswith(name))
     ]
     if meant:  # the first compiler of the family that is new enough: an old one may stand before it
-        return _require_new_enough(next((t for t in meant if not _is_too_old(_toolchain(t, ""))), meant[0]), flags)
+        return _require_new_enough(next((t for t in meant if not _is_too_old(_make_toolchain(t, ""))), meant[0]), flags)
     if not machine.compilers and (wanted in FAMILIES or not named):
         how = suggest_package("compiler") or "g++ 11 or later, or clang++ 14 or later"
         raise MachineFailed(f"There is no C++ compiler on this machine. Install one: {how}")
@@ -77,7 +77,7 @@ def _split_compiler(text: str) -> tuple[str, str]:
 
 
 def expect_words(text: str) -> None:
-    """UsageError for what no shell could read as a compiler and flags."""
+    """Raises UsageError for a text that no shell could read as a compiler and flags."""
     try:
         shlex.split(text)
     except ValueError:
@@ -88,18 +88,18 @@ def expect_words(text: str) -> None:
 
 
 def compiler_flags(toolchain: Toolchain) -> tuple[str, ...]:
-    """All that every file of ours is compiled with: what the user asked for stands behind what we want, and wins."""
+    """Returns the flags of all our files. The flags of the user come last, so that they win."""
     placed = (PLACED,) if toolchain.name.partition("-")[0] in FAMILIES else ()
     return (*placed, *shlex.split(toolchain.flags), STANDARD)
 
 
 def default(machine: Machine) -> str:
-    """The toolchain of a run that names none: GCC where there is one, otherwise the first compiler found."""
+    """Returns the toolchain of a run that names none: GCC where there is one, otherwise the first compiler found."""
     names = [t.name for t in machine.compilers]
     return "gcc" if any(n.startswith("g++") for n in names) or not names else names[0]
 
 
-def _toolchain(tool: Tool, flags: str) -> Toolchain:
+def _make_toolchain(tool: Tool, flags: str) -> Toolchain:
     family = next((f for f, c in FAMILIES.items() if Path(tool.name).name.startswith(c)), tool.name)
     forms = (rf"version {_NUMBER}", rf"\) {_NUMBER}", _NUMBER)
     number = next(filter(None, (re.search(form, tool.version) for form in forms)), None)
@@ -109,7 +109,7 @@ def _toolchain(tool: Tool, flags: str) -> Toolchain:
 
 
 def _add_our_flags(flags: str) -> tuple[str, str]:
-    """(the user's own flags, those with ours in front). A complete name keeps its meaning."""
+    """Returns (the user's own flags, those with ours in front). A complete name keeps its meaning."""
     user_flags = " ".join(flags.split())
     for front in (FLAGS, *FLAGS.split()):
         rest = user_flags.removeprefix(front).strip()
@@ -125,8 +125,8 @@ def _list_our_flags(user_flags: str) -> str:
 
 
 def _require_new_enough(tool: Tool, flags: str) -> Toolchain:
-    """MachineFailed where the compiler is older than its family's least version."""
-    toolchain = _toolchain(tool, flags)
+    """Raises MachineFailed if the compiler is older than the least version of its family."""
+    toolchain = _make_toolchain(tool, flags)
     if _is_too_old(toolchain):
         family, _, version = toolchain.name.partition("-")
         raise MachineFailed(
@@ -144,12 +144,12 @@ def _is_too_old(toolchain: Toolchain) -> bool:
 
 
 def mpi_name(mpi: Tool) -> str:
-    """The factor's value in the records: "openmpi-4.1.4"."""
+    """Returns the factor's value in the records: "openmpi-4.1.4"."""
     return f"{mpi.name}-{mpi.version}"
 
 
 def resolve_mpi(text: str, machine: Machine) -> Tool:
-    """The MPI that a user names: "openmpi", "mpich-5.0.2", or its C++ wrapper. UsageError where there is none."""
+    """Returns the MPI that a user names: "openmpi", "mpich-5.0.2", or its C++ wrapper. UsageError if there is none."""
     for mpi in machine.mpis:
         if text in (mpi.name, mpi_name(mpi)):
             return mpi
@@ -169,7 +169,7 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
 
 
 def _warn_overwritten(text: str) -> str:
-    """A sentence where the MPI came as a Python package, and another one has overwritten its programs; "" otherwise."""
+    """Returns a sentence if the MPI came as a Python package, and another one has overwritten its programs; "" otherwise."""
     package = text.partition("-")[0]
     both = owners("mpicxx", sorted(flavours()))
     if package not in both or len(both) == 1:
@@ -201,6 +201,6 @@ def _find_mpi(text: str, path: str) -> Tool:
 
 
 def default_mpi(machine: Machine) -> Tool | None:
-    """The MPI of a run that names none: the site's own before one that came as a Python package; None where none is."""
+    """Returns the MPI of a run that names none: the site's own before one that came as a Python package; None if none is."""
     packages = {str(Path(sys.executable).parent), *(str(folder / "bin") for folder in mpi_environments())}
     return min(machine.mpis, key=lambda mpi: str(Path(mpi.path).parent) in packages, default=None)

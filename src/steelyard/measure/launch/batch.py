@@ -85,7 +85,7 @@ def cancel(job: str, to: BatchSystem) -> None:
 
 
 def describe_state(job: str, state: State, to: BatchSystem) -> str:
-    """'Slurm job 12 is pending (Resources)'."""
+    """Returns 'Slurm job 12 is pending (Resources)'."""
     if state.name in FINAL:
         return f"{to.title} job {job} {FINAL[state.name].format(scheduler=to.title)}"
     place = f" on {state.nodes}" if state.nodes else ""

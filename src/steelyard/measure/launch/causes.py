@@ -44,32 +44,32 @@ def find_cause(output: str) -> str:
     errors = [m for m in messages if not m.lstrip().startswith("WARNING")] or messages
     if errors:
         warned = next((m for m in messages if m.lstrip().startswith("WARNING") and m is not errors[0]), "")
-        return _sentence(errors[0]) + (f" Before: {_sentence(warned)}" if warned else "")
+        return _write_sentence(errors[0]) + (f" Before: {_write_sentence(warned)}" if warned else "")
     if stack := _STACK.findall(output):
-        return _cut(stack[-1])
+        return _cut_text(stack[-1])
     for form in _LINES:
         for line in output.splitlines():
             if not line.startswith("{") and (match := form.search(line)):
-                return _cut(match[0].strip())
+                return _cut_text(match[0].strip())
     return ""
 
 
-def _sentence(block: str) -> str:
+def _write_sentence(block: str) -> str:
     """Returns the first sentence of a message, with the facts that follow in lines ("Component: nosuch")."""
     first = re.split(r"\n[^\S\n]*\n", block.strip(), maxsplit=1)[0]
     words = " ".join(line.strip() for line in first.splitlines() if not _FACT.match(line))
     text = re.split(r"(?<=[.!])\s+(?=[A-Z*])", words, maxsplit=1)[0]
-    facts = [f"{name}: {value.strip()}" for name, value in _facts(block)]
-    return _cut(text) + (f" ({'; '.join(facts[:4])})" if facts else "")
+    facts = [f"{name}: {value.strip()}" for name, value in _list_facts(block)]
+    return _cut_text(text) + (f" ({'; '.join(facts[:4])})" if facts else "")
 
 
-def _facts(block: str) -> Iterator[tuple[str, str]]:
+def _list_facts(block: str) -> Iterator[tuple[str, str]]:
     for line in block.splitlines():
         if (fact := _FACT.match(line)) and fact[1] not in ("Host", "Local host", "Node"):
             yield fact[1], fact[2]
 
 
-def _cut(text: str) -> str:
+def _cut_text(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:_LONG]} …"
 
 

@@ -43,19 +43,19 @@ def time_in_turn(
     """Returns the times of `rounds` pairs of runs, after one run of each that is not counted.
 
     A random draw decides which command of a pair runs first. `show` gets the pairs that are done and the seconds left.
-    A signal ends the running command and keeps the pairs that are complete. UsageError where a command cannot be started;
-    MachineFailed where one fails: the time of a failed run means nothing.
+    A signal ends the running command and keeps the pairs that are complete. UsageError if a command cannot be started;
+    MachineFailed if one fails: the time of a failed run means nothing.
     """
     timings, chance, began = Timings(), random.Random(seed), 0.0
     with keeper.start() as kept, tempfile.TemporaryFile() as output:
         try:
             for command in (first, second):
-                _run(command, kept, output)
+                _time_command(command, kept, output)
             began = time.monotonic()
             for done in range(1, rounds + 1):
                 first_leads = chance.random() < 0.5
                 pair = (first, second) if first_leads else (second, first)
-                measured = [_run(command, kept, output) for command in pair]
+                measured = [_time_command(command, kept, output) for command in pair]
                 a, b = measured if first_leads else reversed(measured)
                 timings.first.append(a)
                 timings.second.append(b)
@@ -66,7 +66,7 @@ def time_in_turn(
     return timings
 
 
-def _run(command: Sequence[str], kept: keeper.Kept, output: BinaryIO) -> Timing:
+def _time_command(command: Sequence[str], kept: keeper.Kept, output: BinaryIO) -> Timing:
     output.seek(0)
     output.truncate()
     environment = {**os.environ, **kept.environment}

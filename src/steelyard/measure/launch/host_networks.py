@@ -50,7 +50,7 @@ def describe_hosts(site: Site, machine: Machine) -> Machine:
     if not machine.hosts or not site.mpis:
         return machine
     try:
-        output = _start(site, machine)
+        output = _run_on_hosts(site, machine)
     except (NoAnswer, MachineFailed, OSError) as problem:
         reason = f"the launcher {site.launcher} could not start a program on the hosts: {problem}"
         return replace(machine, networks=(Network(hosts=tuple(host.name for host in machine.hosts), reason=reason),))
@@ -79,10 +79,10 @@ def read_answers(output: str, hosts: tuple[Host, ...]) -> tuple[Network, ...]:
     answers = _unpack_answers(output)
     missing = f"{program.MARK}-missing" in output
     why = "no Python 3.8 or later was found on the host" if missing else "the host did not answer"
-    return fold_hosts(_network(host.name, rank, answers, why) for rank, host in enumerate(hosts))
+    return fold_hosts(_make_network(host.name, rank, answers, why) for rank, host in enumerate(hosts))
 
 
-def _network(host: str, rank: int, answers: Mapping[int, object], why: str) -> Network:
+def _make_network(host: str, rank: int, answers: Mapping[int, object], why: str) -> Network:
     if rank not in answers:
         return Network(hosts=(host,), reason=why)
     try:
@@ -91,9 +91,9 @@ def _network(host: str, rank: int, answers: Mapping[int, object], why: str) -> N
         return Network(hosts=(host,), reason=f"the answer of the host cannot be read ({error})")
 
 
-def _start(site: Site, machine: Machine) -> str:
+def _run_on_hosts(site: Site, machine: Machine) -> str:
     """Returns what one process on each host printed."""
-    script = _script()
+    script = _write_script()
     job = Job(
         program=script,
         folder=script.parent,
@@ -108,7 +108,7 @@ def _start(site: Site, machine: Machine) -> str:
     return ask(starter.argv(job), SECONDS, environment=environment, most=_MOST).stdout
 
 
-def _script() -> Path:
+def _write_script() -> Path:
     """Returns the file that the hosts start. It lies beside the programs of the benchmarks, which all hosts see."""
     folder = Path(machines.__file__).parent
     text = _SCRIPT.format(python=shlex.quote(python_command()[0]), folder=shlex.quote(str(folder)), mark=program.MARK)

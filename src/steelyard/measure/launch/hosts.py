@@ -54,7 +54,7 @@ def _read_file(path: Path) -> tuple[Host, ...]:
     for number, line in enumerate(lines, 1):
         where = f"in line {number} of the file '{path}' (given by --hosts)"
         text, *rest = re.sub(r",\s+", ",", line.partition("#")[0]).split(None, 1) or [""]
-        for host in _read_list(text, where, _slots(rest[0], where) if rest else "1"):
+        for host in _read_list(text, where, _read_slots(rest[0], where) if rest else "1"):
             slots[host.name] += host.slots
     if not slots:
         raise UsageError(
@@ -64,7 +64,7 @@ def _read_file(path: Path) -> tuple[Host, ...]:
     return tuple(Host(n, whole(str(s), f"(the slots of '{n}' {where})", 1, MOST_SLOTS)) for n, s in slots.items())
 
 
-def _slots(rest: str, where: str) -> str:
+def _read_slots(rest: str, where: str) -> str:
     """Returns the slots that the words behind a host state; "1" where they say nothing."""
     first = rest.split(None, 1)[0]
     if first.isascii() and first.isdecimal():
@@ -77,15 +77,15 @@ def _slots(rest: str, where: str) -> str:
 
 def _read_list(words: str, where: str, usual: str = "1") -> Iterator[Host]:
     for word in filter(None, map(str.strip, hostlist.split(words))):
-        names, slots = _names(word)
+        names, slots = _expand_names(word)
         if not names or not all(re.fullmatch(HOST, name) for name in names):
             raise _refuse_host(word, where)
         count = whole(slots or usual, f"(the slots of '{names[0]}' {where})", 1, MOST_SLOTS)
         yield from (Host(name, count) for name in names)
 
 
-def _names(word: str) -> tuple[tuple[str, ...], str | None]:
-    """(names, slots) of a word; no names where it is none."""
+def _expand_names(word: str) -> tuple[tuple[str, ...], str | None]:
+    """Returns (names, slots) of a word; no names if it is not a host."""
     if is_address(word):
         return (word,), None
     if address := _ADDRESS.fullmatch(word):

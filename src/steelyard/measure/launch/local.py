@@ -13,7 +13,7 @@ _TOOLS = {  # of each door: the fact of a device, and the variable that tells it
 
 
 def environment(machine: Machine) -> dict[str, str]:
-    """The process's environment: the user's own, how much memory it may use, and the nodes of the main memory."""
+    """Returns the process's environment: the user's own, how much memory it may use, and the nodes of the main memory."""
     nodes = format_cpu_list(node.number for node in main_nodes(machine.nodes))
     ours = {"STEELYARD_MEMORY": str(machine.memory), "STEELYARD_NODES": nodes}
     tools = {

@@ -11,7 +11,7 @@ from steelyard.system import user_cache
 
 
 def argv(job: Job) -> list[str]:
-    """The command line."""
+    """Returns the command line."""
     starter = mpiexec_of(job.mpi)
     flavour = mpi.of(job.mpi)
     if not flavour.starters:
@@ -28,7 +28,7 @@ def argv(job: Job) -> list[str]:
 
 
 def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
-    """The launcher's environment: the user's own, what the ranks must know, and the switch of the transport."""
+    """Returns the launcher's environment: the user's own, what the ranks must know, and the switch of the transport."""
     root = mpi.of(job.mpi).as_root if os.geteuid() == 0 else {}
     # PMIx crashes where a user has no home.
     homeless = {} if user_cache.home() else {"HOME": str(user_cache.temporary())}

@@ -73,7 +73,7 @@ class Program:
             raise self._failed("Running the case " + line, self._ended()) from None
 
     def hear(self, line: str, seconds: float) -> dict[str, Any]:
-        """The record of the case that was sent; errors as `ask`'s."""
+        """Returns the record of the case that was sent; errors as `ask`'s."""
         deadline = time.monotonic() + seconds
         answer = self._read_line(line, deadline)
         # Launchers tell of a rank's end on this channel, too, and a library that a variable loads may print what it likes.
@@ -152,7 +152,7 @@ class Program:
         return ProgramFailed(purpose, self._shown, code, rest)
 
     def _kill(self) -> None:
-        """At first politely: a launcher then ends its ranks on other hosts, too."""
+        """Ends the program by a signal that it can handle first, so that a launcher ends its ranks on other hosts, too."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):

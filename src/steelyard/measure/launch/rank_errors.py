@@ -25,7 +25,7 @@ def explain(output: str, ranks: int | None, over_time: bool) -> str:
     Ranks that wait report that when the time is over: a silent rank is frozen, cut off, or was never started. A rank that the
     launcher ends after the death of another rank reports that, too; the rank that died does not.
     """
-    reports = list(_reports(output))
+    reports = list(_list_reports(output))
     here = {t.rank: t for t in reports if t.what == "here"}
     if not here or not ranks:
         return ""
@@ -36,12 +36,12 @@ def explain(output: str, ranks: int | None, over_time: bool) -> str:
     if crashed := [t for t in reports if t.what == "crashed"]:
         return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
     if over_time:
-        return _silence(reports, here)
+        return _describe_silence(reports, here)
     dead = _find_dead_rank(output, reports, here)
     return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died." if dead else ""
 
 
-def _silence(reports: list[Report], here: dict[int, Report]) -> str:
+def _describe_silence(reports: list[Report], here: dict[int, Report]) -> str:
     overdue = {t.rank for t in reports if t.what == "overdue"}
     silent = sorted(set(here) - overdue)
     if overdue and silent:
@@ -63,7 +63,7 @@ def remove_reports(output: str) -> str:
     return "\n".join(line for line in output.splitlines() if not line.startswith('{"steelyard":'))
 
 
-def _reports(output: str) -> Iterator[Report]:
+def _list_reports(output: str) -> Iterator[Report]:
     for line in output.splitlines():
         if '{"steelyard":' not in line:
             continue

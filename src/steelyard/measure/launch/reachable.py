@@ -46,7 +46,7 @@ def expect_reachable(hosts: Sequence[Host], launcher: str, words: Sequence[str])
             f"MPI launchers do not accept the IPv6 address {_list_hosts(addresses)} (given by --hosts), because they take "
             "its colons as separators. Give the host a name in /etc/hosts or ~/.ssh/config, and use that name."
         )
-    wrong = _troubles([host.name for host in hosts[:MOST]])
+    wrong = _find_troubles([host.name for host in hosts[:MOST]])
     if wrong:
         why = next(iter(wrong.values()))
         alike = [name for name, reason in wrong.items() if reason == why]
@@ -61,7 +61,7 @@ def _list_hosts(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more
 
 
-def _troubles(names: Sequence[str]) -> Mapping[str, str]:
+def _find_troubles(names: Sequence[str]) -> Mapping[str, str]:
     """Returns the reason for each host that cannot be reached, by name. Does not wait for threads that get no answer."""
     answers: queue.Queue[tuple[str, str]] = queue.Queue()
     for name in names:
@@ -81,7 +81,7 @@ def _troubles(names: Sequence[str]) -> Mapping[str, str]:
 
 def find_trouble(name: str) -> str:
     """Returns why ssh cannot reach a host, as words that follow its name; "" if no reason is known."""
-    settings = _ssh(name)
+    settings = _read_ssh_settings(name)
     if {"proxyjump", "proxycommand"} & settings.keys():
         return ""
     goal, port = settings.get("hostname", name), settings.get("port", "22")
@@ -98,7 +98,7 @@ def find_trouble(name: str) -> str:
     return ""
 
 
-def _ssh(name: str) -> Mapping[str, str]:
+def _read_ssh_settings(name: str) -> Mapping[str, str]:
     """Returns the settings of ssh for that name, by the user and the site; {} if there is no ssh."""
     if not find_program("ssh"):
         return {}

@@ -27,15 +27,15 @@ def hosts(words: str | None) -> tuple[Host, ...]:
 def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machine: Machine) -> Site:
     """The MPIs by their names in the records (the default one where none is named; none where none is), and who starts."""
     chosen = [build.resolve_mpi(text, machine) for text in mpis]
-    starter = scheduler.launcher(launcher).name if launcher is not None else _default_launcher()
+    starter = scheduler.launcher(launcher).name if launcher is not None else _choose_launcher()
     able = machine.mpis if starter != "mpiexec" else tuple(m for m in machine.mpis if mpi.of(m).starters)
     if not chosen and (usual := build.default_mpi(replace(machine, mpis=able))):
         chosen = [usual]
     return Site({build.mpi_name(m): m for m in chosen}, starter, tuple(extra))
 
 
-def _default_launcher() -> str:
-    """The launcher of a run that names none: within an allocation that of its scheduler, where it is there."""
+def _choose_launcher() -> str:
+    """Returns the launcher of a run that names none: within an allocation that of its scheduler, where it is there."""
     within = scheduler.find_allocation()
     launcher = within[0].launcher if within else None
     return launcher.name if launcher and find_program(launcher.name) else "mpiexec"

@@ -44,7 +44,7 @@ def ranks_per_node(parameters: Parameters) -> int | None:
 
 
 def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> Job:
-    """The job of a case with these parameters."""
+    """Returns the job of a case with these parameters."""
     ranks, placement = int(parameters["ranks"]), str(parameters.get("placement", "compact"))
     per_node = ranks_per_node(parameters)
     variant = find(site.variants, parameters)

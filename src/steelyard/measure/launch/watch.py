@@ -38,12 +38,12 @@ class Outcome:
 
 
 def run_watched(command: Sequence[str], environment: Mapping[str, str] | None = None, of_user: bool = True) -> Outcome:
-    """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started.
+    """Runs the command to its end, with `environment` besides the own one. UsageError if it cannot be started.
 
     `of_user`: as in `starts.start_program`. Ctrl-C goes to the command, which ends as it likes. Another signal, or Ctrl-C twice,
     ends all that it has started.
     """
-    with _marks() as (path, marks), keeper.start() as kept:
+    with _collect_marks() as (path, marks), keeper.start() as kept:
         begin = time.time_ns()
         variables = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
         try:
@@ -64,7 +64,7 @@ def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: k
             if process is None:
                 with signals.held():
                     process = start_program(command, environment, of_user)
-            return _wait(process)
+            return _wait_for_end(process)
         except KeyboardInterrupt:
             if process is None:
                 raise
@@ -74,7 +74,7 @@ def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: k
                 return process.wait()
 
 
-def _wait(process: "subprocess.Popen[bytes]") -> int:
+def _wait_for_end(process: "subprocess.Popen[bytes]") -> int:
     """Returns the exit code, which a signal between its arrival and its note would replace by 0."""
     if process.returncode is None:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -83,15 +83,15 @@ def _wait(process: "subprocess.Popen[bytes]") -> int:
 
 
 @contextlib.contextmanager
-def _marks() -> Iterator[tuple[Path, list[tuple[int, str]]]]:
-    """A pipe with a name, and the lines that come through it, each with the moment of its coming (ns since 1970)."""
+def _collect_marks() -> Iterator[tuple[Path, list[tuple[int, str]]]]:
+    """Yields a named pipe and the list of its lines, each with the time of its arrival (ns since 1970)."""
     with tempfile.TemporaryDirectory(prefix="steelyard-", ignore_cleanup_errors=True) as folder:
         path, marks = Path(folder) / "phases", list[tuple[int, str]]()
         os.mkfifo(path, 0o600)
         # Held open for both ways, so that no writer waits for a reader and none that closes it ends it.
         pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         ended, end = os.pipe()
-        thread = threading.Thread(target=_listen, args=(pipe, ended, marks), daemon=True)
+        thread = threading.Thread(target=_listen_to_marks, args=(pipe, ended, marks), daemon=True)
         thread.start()
         try:
             yield path, marks
@@ -103,8 +103,8 @@ def _marks() -> Iterator[tuple[Path, list[tuple[int, str]]]]:
     shutil.rmtree(folder, ignore_errors=True)  # a late opening of the name has made a file in the folder
 
 
-def _listen(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
-    """Until the other end of `ended` is closed, and then what is in the pipe. Whatever is written, a line is but a name."""
+def _listen_to_marks(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
+    """Reads lines until the other end of `ended` is closed, and then the rest of the pipe. Each line is only a name."""
     rest, until = b"", float("inf")
     while time.monotonic() < until:
         waited = [pipe] if until < float("inf") else [pipe, ended]
@@ -124,7 +124,7 @@ def _listen(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
 
 
 def _phases(marks: Sequence[tuple[int, str]], end: int) -> Iterator[Stretch]:
-    """A line names the phase that begins with it; an empty one ends the phase before.
+    """Yields the phases: a line names the phase that begins with it, and an empty line ends the phase before.
 
     Marks that the command wrote at its end may be read after its end; they belong to its time.
     """

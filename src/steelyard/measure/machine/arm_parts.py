@@ -53,7 +53,7 @@ _PARTS: dict[int, dict[int, str]] = {
 
 
 def arm_name(implementer: int, part: int) -> str | None:
-    """'Arm Cortex-A510', 'Ampere-1'; None for a pair that is not in the table."""
+    """Returns 'Arm Cortex-A510', 'Ampere-1'; None for a pair that is not in the table."""
     maker, name = MAKERS.get(implementer), _PARTS.get(implementer, {}).get(part)
     if maker is None or name is None:
         return None

@@ -18,10 +18,10 @@ _SPARC = (
 def read_caches(
     files: KernelFiles, cores: tuple[Core, ...], cpuinfo: Mapping[str, str], inclusive_l3: bool | None
 ) -> tuple[Cache, ...]:
-    """Every cache of the processors in `cores` once, by level. `inclusive_l3` is the processor family's."""
-    caches = _read_caches(files, cores, inclusive_l3) or list(_sparc(files, cores))
+    """Returns each cache of the processors in `cores` once, by level. `inclusive_l3` is a fact of the processor family."""
+    caches = _read_caches(files, cores, inclusive_l3) or list(_read_sparc_caches(files, cores))
     levels = {cache.level for cache in caches}
-    caches += (cache for cache in _s390(cpuinfo, cores) if cache.level not in levels)
+    caches += (cache for cache in _read_s390_caches(cpuinfo, cores) if cache.level not in levels)
     return tuple(sorted(set(caches), key=lambda cache: (cache.level, cache.kind, cache.cpus)))
 
 
@@ -37,14 +37,14 @@ def _read_caches(files: KernelFiles, cores: tuple[Core, ...], inclusive_l3: bool
             # A shared cache is read once, not once for each processor that shares it.
             if cpu in covered.setdefault(index, set()):
                 continue
-            cache = _cache(files, f"{folder}/{index}", cpu, core_of, inclusive_l3)
+            cache = _read_cache(files, f"{folder}/{index}", cpu, core_of, inclusive_l3)
             if cache is not None:
                 covered[index].update(cache.cpus)
                 caches.append(cache)
     return caches
 
 
-def _cache(
+def _read_cache(
     files: KernelFiles, folder: str, cpu: int, core_of: Mapping[int, tuple[int, ...]], inclusive_l3: bool | None
 ) -> Cache | None:
     level, size = files.number(f"{folder}/level"), _size(files.text(f"{folder}/size"))
@@ -59,7 +59,7 @@ def _cache(
     return Cache(level, kind, size, line, sharers, inclusive_l3 if level == 3 else None)
 
 
-def _sparc(files: KernelFiles, cores: tuple[Core, ...]) -> Iterator[Cache]:
+def _read_sparc_caches(files: KernelFiles, cores: tuple[Core, ...]) -> Iterator[Cache]:
     for core in cores:
         for level, kind, size_file, line_file in _SPARC:
             folder = f"{_CPU}/cpu{core.cpus[0]}"
@@ -68,7 +68,7 @@ def _sparc(files: KernelFiles, cores: tuple[Core, ...]) -> Iterator[Cache]:
                 yield Cache(level, kind, size, line or _USUAL_LINE, core.cpus)
 
 
-def _s390(cpuinfo: Mapping[str, str], cores: tuple[Core, ...]) -> Iterator[Cache]:
+def _read_s390_caches(cpuinfo: Mapping[str, str], cores: tuple[Core, ...]) -> Iterator[Cache]:
     """Lines such as 'cache4 : level=3 type=Unified scope=Shared size=65536K line_size=256' (arch/s390/kernel/cache.c).
 
     The kernel does not tell which processors share a shared one: all of them are taken, as by lscpu.
@@ -85,7 +85,7 @@ def _s390(cpuinfo: Mapping[str, str], cores: tuple[Core, ...]) -> Iterator[Cache
 
 
 def _size(text: str | None) -> int | None:
-    """Bytes in '48K' or '32M', as sysfs writes the size of a cache."""
+    """Returns the bytes in '48K' or '32M', as sysfs writes the size of a cache."""
     digits, suffix = (text or "")[:-1], (text or "")[-1:].upper()
     factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(suffix)
     number = natural(digits)

@@ -33,20 +33,20 @@ class _Mount:
 
 
 def read_allowance(files: KernelFiles) -> Allowance:
-    """The least that any control group, from this process's own up to the top, allows."""
-    mounts = _mounts(files)
+    """Returns the smallest limits of all control groups of this process, from its own group up to the top."""
+    mounts = _list_mounts(files)
     versions = {"2" if not mount.controllers else "1" for mount in mounts}
     version = "1 and 2" if len(versions) == 2 else "".join(versions) or "none"
     quotas, limits, lefts, sets, node_sets = [], [], [], [], []
-    for version_two, controller, folder in _folders(files, mounts):
-        if controller in ("", "cpu") and (quota := _quota(files, folder, version_two)):
+    for version_two, controller, folder in _list_folders(files, mounts):
+        if controller in ("", "cpu") and (quota := _read_quota(files, folder, version_two)):
             quotas.append(quota)
-        if controller in ("", "memory") and (limit := _memory(files, folder, version_two)):
+        if controller in ("", "memory") and (limit := _read_memory_limit(files, folder, version_two)):
             limits.append(limit[:2])
             lefts.append(limit[2])
-        if controller in ("", "cpuset") and (allowed := _cpuset(files, folder, "cpus")):
+        if controller in ("", "cpuset") and (allowed := _read_cpuset(files, folder, "cpus")):
             sets.append(set(allowed))
-        if controller in ("", "cpuset") and (allowed := _cpuset(files, folder, "mems")):
+        if controller in ("", "cpuset") and (allowed := _read_cpuset(files, folder, "mems")):
             node_sets.append(set(allowed))
     quota_value, quota_path = min(quotas, default=(None, ""))
     limit_value, limit_path = min(limits, default=(None, ""))
@@ -67,7 +67,7 @@ def read_allowance(files: KernelFiles) -> Allowance:
 def read_throttled(files: KernelFiles) -> float | None:
     """Returns the seconds, added over processors, of stops by quotas of this process's groups and their parents, if any."""
     seconds = []
-    for _, controller, folder in _folders(files, _mounts(files)):
+    for _, controller, folder in _list_folders(files, _list_mounts(files)):
         for line in (files.text(f"{folder}/cpu.stat") or "").splitlines() if controller in ("", "cpu") else ():
             name, _, value = line.partition(" ")
             if name in _STOPPED:
@@ -75,7 +75,7 @@ def read_throttled(files: KernelFiles) -> float | None:
     return sum(seconds) if seconds else None
 
 
-def _mounts(files: KernelFiles) -> list[_Mount]:
+def _list_mounts(files: KernelFiles) -> list[_Mount]:
     mounts = []
     for line in (files.text("/proc/self/mountinfo") or "").splitlines():
         # Format: proc(5), "/proc/pid/mountinfo"; the optional fields end with a lone dash.
@@ -90,7 +90,7 @@ def _mounts(files: KernelFiles) -> list[_Mount]:
 
 
 def _read_recorded_mounts(files: KernelFiles) -> list[_Mount]:
-    """By /proc/mounts, which recorded trees have; "cpuset" was a file system of its own before there were control groups."""
+    """Reads /proc/mounts, which recorded trees have. "cpuset" was a separate file system before control groups existed."""
     mounts = []
     for line in (files.text("/proc/mounts") or "").splitlines():
         _, point, kind, options = (*line.split(" "), "", "", "", "")[:4]
@@ -100,7 +100,7 @@ def _read_recorded_mounts(files: KernelFiles) -> list[_Mount]:
     return mounts
 
 
-def _folders(files: KernelFiles, mounts: list[_Mount]) -> Iterator[tuple[bool, str, str]]:
+def _list_folders(files: KernelFiles, mounts: list[_Mount]) -> Iterator[tuple[bool, str, str]]:
     """(version 2?, controller, folder) of this process's groups, each followed by its parents."""
     groups = files.text("/proc/self/cgroup")
     cpuset = files.text("/proc/self/cpuset")  # versions before 2.6.24 have only this file
@@ -126,7 +126,7 @@ def _list_upwards(mount: _Mount, path: str) -> Iterator[str]:
         yield "/".join([mount.point.rstrip("/"), *parts[:depth]])
 
 
-def _quota(files: KernelFiles, folder: str, version_two: bool) -> tuple[float, str] | None:
+def _read_quota(files: KernelFiles, folder: str, version_two: bool) -> tuple[float, str] | None:
     if version_two:
         path = f"{folder}/cpu.max"
         words = (files.text(path) or "").split()
@@ -137,8 +137,8 @@ def _quota(files: KernelFiles, folder: str, version_two: bool) -> tuple[float, s
     return (quota / period, path) if quota and period and quota > 0 and period > 0 else None
 
 
-def _memory(files: KernelFiles, folder: str, version_two: bool) -> tuple[int, str, int] | None:
-    """(bytes allowed, the file that says so, bytes still free), or None where there is no limit."""
+def _read_memory_limit(files: KernelFiles, folder: str, version_two: bool) -> tuple[int, str, int] | None:
+    """Returns (bytes allowed, the file that says so, bytes still free), or None if there is no limit."""
     names = ("memory.max", "memory.high") if version_two else ("memory.limit_in_bytes",)
     usage = files.number(f"{folder}/{'memory.current' if version_two else 'memory.usage_in_bytes'}") or 0
     limits = []
@@ -159,8 +159,8 @@ def _read_reclaimable(files: KernelFiles, folder: str, version_two: bool) -> int
     return 0
 
 
-def _cpuset(files: KernelFiles, folder: str, what: str) -> tuple[int, ...] | None:
-    """The set of "cpus" or of "mems", memory nodes."""
+def _read_cpuset(files: KernelFiles, folder: str, what: str) -> tuple[int, ...] | None:
+    """Returns the set of "cpus" or of "mems", memory nodes."""
     for name in (f"cpuset.{what}.effective", f"cpuset.effective_{what}", f"cpuset.{what}", what):
         listed = readable_cpu_list(files.text(f"{folder}/{name}"))
         if listed:

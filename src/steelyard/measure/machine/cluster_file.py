@@ -35,7 +35,7 @@ _ATTACHED = {"name": "a text", "number": "a whole number", **_UPLINK}
 
 
 def read_enclosures(file: SettingsFile) -> tuple[Enclosure, ...]:
-    """Each with its hosts written out. A host is in one enclosure of a kind, or in none. UsageError for a mistake."""
+    """Returns each enclosure with all its hosts. A host is in at most one enclosure of a kind. UsageError for a mistake."""
     given = file.content.get("enclosures", {})
     if not isinstance(given, dict):
         raise file.mistake(("enclosures",), f"'{given}' is not allowed. Write {KEYS['enclosures']}.")
@@ -59,18 +59,18 @@ def read_enclosures(file: SettingsFile) -> tuple[Enclosure, ...]:
 def _read_hosts(file: SettingsFile, place: Place, entry: object) -> Iterator[tuple[str, ...]]:
     """Yields the hosts of one enclosure, or of several that have `each` hosts."""
     if isinstance(entry, str) and entry:
-        yield _expand(file, place, entry)
+        yield _expand_hosts(file, place, entry)
         return
     text, size = (entry.get("hosts"), entry.get("each")) if isinstance(entry, dict) else (None, None)
     if not isinstance(text, str) or not text or type(size) is not int or size < 1 or len(entry) != 2:  # type: ignore[arg-type]
         raise file.mistake(place, f"'{entry}' is not allowed. Write {KEYS['enclosures']}.")
-    hosts = _expand(file, place, text)
+    hosts = _expand_hosts(file, place, text)
     for first in range(0, len(hosts), size):
         yield hosts[first : first + size]
 
 
 def read_cluster(file: SettingsFile, enclosures: tuple[Enclosure, ...]) -> Cluster:
-    """The switches and other machines. UsageError names the line and the key of a mistake."""
+    """Returns the switches and other machines. UsageError names the line and the key of a mistake."""
     node = file.content.get("node", "")
     if not isinstance(node, str) or ("node" in file.content and not node.strip()):
         raise file.mistake(("node",), f"'{node}' is not allowed. Write {KEYS['node']}.")
@@ -78,9 +78,9 @@ def read_cluster(file: SettingsFile, enclosures: tuple[Enclosure, ...]) -> Clust
     switches = tuple(_read_switch(file, place, table, kinds) for place, table in _tables(file, "switches", _SWITCH))
     attached = tuple(
         Attached(
-            _text(file, place, table, "name", _ATTACHED),
-            _count(file, place, table, "number"),
-            _uplink(file, place, table),
+            _read_text(file, place, table, "name", _ATTACHED),
+            _read_count(file, place, table, "number"),
+            _read_uplink(file, place, table),
         )
         for place, table in _tables(file, "attached", _ATTACHED)
     )
@@ -113,18 +113,18 @@ def _read_switch(file: SettingsFile, place: Place, table: Mapping[str, Any], kin
     for uplink in uplinks:
         file.expect_keys((*place, "uplinks"), uplink, _UPLINK)
     return Switch(
-        name=_text(file, place, table, "name", _SWITCH),
+        name=_read_text(file, place, table, "name", _SWITCH),
         each=each,
-        hosts=_expand(file, (*place, "hosts"), hosts),
-        node_rate=_rate(file, place, table, "node_rate"),
-        units=_count(file, place, table, "units"),
-        uplinks=tuple(_uplink(file, (*place, "uplinks"), uplink) for uplink in uplinks),
+        hosts=_expand_hosts(file, (*place, "hosts"), hosts),
+        node_rate=_read_rate(file, place, table, "node_rate"),
+        units=_read_count(file, place, table, "units"),
+        uplinks=tuple(_read_uplink(file, (*place, "uplinks"), uplink) for uplink in uplinks),
     )
 
 
-def _uplink(file: SettingsFile, place: Place, table: Mapping[str, Any]) -> Uplink:
-    to = _text(file, place, table, "to", _UPLINK)
-    return Uplink(to, _count(file, place, table, "links"), _rate(file, place, table, "rate"))
+def _read_uplink(file: SettingsFile, place: Place, table: Mapping[str, Any]) -> Uplink:
+    to = _read_text(file, place, table, "to", _UPLINK)
+    return Uplink(to, _read_count(file, place, table, "links"), _read_rate(file, place, table, "rate"))
 
 
 def _tables(file: SettingsFile, key: str, keys: Mapping[str, str]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
@@ -138,14 +138,14 @@ def _tables(file: SettingsFile, key: str, keys: Mapping[str, str]) -> Iterator[t
         yield place, table
 
 
-def _expand(file: SettingsFile, place: Place, text: str) -> tuple[str, ...]:
+def _expand_hosts(file: SettingsFile, place: Place, text: str) -> tuple[str, ...]:
     try:
         return hostlist.expand(text)
     except ValueError as problem:
         raise file.mistake(place, f"{problem}.") from None
 
 
-def _text(file: SettingsFile, place: Place, table: Mapping[str, Any], key: str, keys: Mapping[str, str]) -> str:
+def _read_text(file: SettingsFile, place: Place, table: Mapping[str, Any], key: str, keys: Mapping[str, str]) -> str:
     value = table.get(key)
     if not isinstance(value, str) or not value.strip():
         given = f"'{value}' is not allowed" if key in table else "The key is missing"
@@ -153,14 +153,14 @@ def _text(file: SettingsFile, place: Place, table: Mapping[str, Any], key: str, 
     return value.strip()
 
 
-def _count(file: SettingsFile, place: Place, table: Mapping[str, Any], key: str) -> int:
+def _read_count(file: SettingsFile, place: Place, table: Mapping[str, Any], key: str) -> int:
     value = table.get(key, 1)
     if type(value) is not int or not 1 <= value <= _MOST:
         raise file.mistake((*place, key), f"'{value}' is not allowed. Write a whole number from 1 to {_MOST}.")
     return value
 
 
-def _rate(file: SettingsFile, place: Place, table: Mapping[str, Any], key: str) -> float | None:
+def _read_rate(file: SettingsFile, place: Place, table: Mapping[str, Any], key: str) -> float | None:
     value = table.get(key)
     if value is None:
         return None

@@ -28,7 +28,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
 
 
 def format_cpu_list(cpus: Iterable[int]) -> str:
-    """(0, 1, 2, 3, 8) → '0-3,8', ascending: the inverse of `parse_cpu_list`."""
+    """Returns (0, 1, 2, 3, 8) → '0-3,8', ascending: the inverse of `parse_cpu_list`."""
     ranges: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if ranges and cpu == ranges[-1][1] + 1:
@@ -49,7 +49,7 @@ def readable_cpu_list(text: str | None) -> tuple[int, ...] | None:
 
 
 def readable_cpu_mask(text: str | None) -> tuple[int, ...] | None:
-    """'00000001,0000000f' → (0, 1, 2, 3, 32): words of 32 bits, the highest first; None where it is none.
+    """'00000001,0000000f' → (0, 1, 2, 3, 32): words of 32 bits, the highest first; None if it is none.
 
     Source: the kernel's bitmap_print_to_pagebuf, Documentation/admin-guide/cputopology.rst.
     """

@@ -43,7 +43,7 @@ def read_machine(root: Path, system_file: Path | None, whole: bool) -> Machine:
     modules, described, module_notes = read_modules(files)
     only_hbm = processor.has_only_hbm or (bool(modules) and all(module.kind.startswith("HBM") for module in modules))
     topology = _complete_topology(files, read_topology(files, processor, cpuinfo, "HBM" if only_hbm else "DRAM"))
-    memory, available, memory_notes = _memory(files, topology, allowance)
+    memory, available, memory_notes = _find_memory(files, topology, allowance)
     notes = [*topology.notes, *module_notes, *memory_notes]
     compilers, mpis, hanging = find_tools(mpis=whole) if files.live else ((), (), ())
     notes += hanging
@@ -53,13 +53,13 @@ def read_machine(root: Path, system_file: Path | None, whole: bool) -> Machine:
             "libraries and OpenCL devices."
         )
     host = files.text("/proc/sys/kernel/hostname") or (socket.gethostname() if files.live else "") or "unknown"
-    cpus = _cpus(files, topology, allowance)
+    cpus = _find_usable_cpus(files, topology, allowance)
     machine = Machine(
-        system=(given and given.name) or _product(files) or host,
+        system=(given and given.name) or _read_product(files) or host,
         host=host,
         processor=processor.name,
         vendor=processor.vendor,
-        architecture=_architecture(files, cpuinfo),
+        architecture=_find_architecture(files, cpuinfo),
         cores=topology.cores,
         nodes=topology.nodes,
         caches=topology.caches,
@@ -73,7 +73,7 @@ def read_machine(root: Path, system_file: Path | None, whole: bool) -> Machine:
         modules=modules,
         fma_width=processor.fma_width,
         fma_units=processor.fma_units,
-        settings=_settings(files, cpuinfo, allowance, topology, described),
+        settings=_list_settings(files, cpuinfo, allowance, topology, described),
         compilers=compilers,
         mpis=mpis,
         limits=given.limits if given else {},
@@ -116,7 +116,7 @@ def _complete_topology(files: KernelFiles, topology: Topology) -> Topology:
     )
 
 
-def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, ...]:
+def _find_usable_cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, ...]:
     """Returns the affinity, which respects the cpuset of a running system. In a recorded tree both are intersected."""
     allowed = allowed_cpus(files, topology.online)
     if files.live or not allowance.cpus:
@@ -124,7 +124,7 @@ def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple
     return tuple(cpu for cpu in allowed if cpu in allowance.cpus) or allowed
 
 
-def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, int, list[str]]:
+def _find_memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, int, list[str]]:
     """Returns (bytes that may be used, bytes that are free now, notes)."""
     meminfo = files.pairs("/proc/meminfo")
     installed = parse_kibibytes(meminfo.get("MemTotal"))
@@ -147,7 +147,7 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
     return memory, min(available, memory, memory if left is None else left), []
 
 
-def _product(files: KernelFiles) -> str:
+def _read_product(files: KernelFiles) -> str:
     """Returns the names of the maker and the product from the firmware; "" if it has none."""
     names = [(files.text(f"/sys/class/dmi/id/{name}") or "").strip() for name in ("sys_vendor", "product_name")]
     vendor, product = ("" if name.lower() in _NO_NAMES else name for name in names)
@@ -156,13 +156,13 @@ def _product(files: KernelFiles) -> str:
     return product if product.startswith(vendor) else f"{vendor} {product}"
 
 
-def _architecture(files: KernelFiles, cpuinfo: Mapping[str, str]) -> str:
+def _find_architecture(files: KernelFiles, cpuinfo: Mapping[str, str]) -> str:
     if files.live:
         return os.uname().machine
     return files.text("/proc/sys/kernel/arch") or architecture_of(cpuinfo)  # the file: since Linux 6.1
 
 
-def _settings(
+def _list_settings(
     files: KernelFiles, cpuinfo: Mapping[str, str], allowance: Allowance, topology: Topology, modules: Setting
 ) -> tuple[Setting, ...]:
     quota = "none" if allowance.cpu_quota is None else f"{allowance.cpu_quota:g} cores"

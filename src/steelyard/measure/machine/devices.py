@@ -104,7 +104,7 @@ def find_devices() -> tuple[Device, ...]:
 
     A device of NVIDIA that CUDA and OpenCL lead to is there once: by CUDA if its compiler is on the machine.
     """
-    found = [device for door, name in drivers().items() for device in _answer(door, name)]
+    found = [device for door, name in drivers().items() for device in _read_devices_in_child(door, name)]
     cuda = any(d.door == "cuda" for d in found)
     nvrtc = find_of_nvidia("STEELYARD_NVRTC", "libnvrtc") if cuda else ""
     tools: dict[str, Scalar] = {
@@ -117,7 +117,7 @@ def find_devices() -> tuple[Device, ...]:
         "collectives": os.environ.get("STEELYARD_RCCL") or _find_library(r"librccl\.so") or "",
     }
     found = [replace(d, facts={**d.facts, **(tools if d.door == "cuda" else of_amd)}) for d in found]
-    by_opencl = _answer("opencl", name) if (name := library()) else []
+    by_opencl = _read_devices_in_child("opencl", name) if (name := library()) else []
     usable = {d.bus for d in found if d.door != "cuda" or nvrtc}
     # Without a compiler OpenCL leads to a device, and the driver still describes it.
     kept = {d.bus for d in by_opencl if d.bus} - usable
@@ -130,7 +130,7 @@ def find_devices() -> tuple[Device, ...]:
     return (*(d for d in found if d.bus not in kept), *others)
 
 
-def _answer(door: str, name: str) -> list[Device]:
+def _read_devices_in_child(door: str, name: str) -> list[Device]:
     try:
         answer = ask(module_command("steelyard.measure.machine.devices", door, name), ANSWER_SECONDS)
         return [Device(**fields) for fields in parsed(answer.stdout)] if answer.returncode == 0 else []
@@ -142,24 +142,24 @@ def _ask_opencl(name: str) -> Iterator[Device]:
     """Yields the devices, by calls of the library."""
     cl = ctypes.CDLL(name)
     number = 0
-    for platform in _handles(cl.clGetPlatformIDs):
-        handles = _handles(lambda *a, p=platform: cl.clGetDeviceIDs(ctypes.c_void_p(p), ctypes.c_uint64(ALL), *a))
+    for platform in _list_handles(cl.clGetPlatformIDs):
+        handles = _list_handles(lambda *a, p=platform: cl.clGetDeviceIDs(ctypes.c_void_p(p), ctypes.c_uint64(ALL), *a))
         for device in handles:
-            kind, memory = _number(cl, device, TYPE), _number(cl, device, MEMORY)
+            kind, memory = _read_number(cl, device, TYPE), _read_number(cl, device, MEMORY)
             text = ctypes.create_string_buffer(256)
             cl.clGetDeviceInfo(ctypes.c_void_p(device), NAME, ctypes.c_size_t(256), text, None)
             word_of_kind = next((word for bit, word in KINDS.items() if kind & bit), "other")
-            shared = _number(cl, device, SHARES_MEMORY) & 0xFFFFFFFF != 0
+            shared = _read_number(cl, device, SHARES_MEMORY) & 0xFFFFFFFF != 0
             bus = ""
-            if _number(cl, device, VENDOR) & 0xFFFFFFFF == NVIDIA:
-                domain, of_bus, slot = (_number(cl, device, what) & 0xFFFF for what in (DOMAIN, BUS, SLOT))
+            if _read_number(cl, device, VENDOR) & 0xFFFFFFFF == NVIDIA:
+                domain, of_bus, slot = (_read_number(cl, device, what) & 0xFFFF for what in (DOMAIN, BUS, SLOT))
                 bus = f"{domain:04x}:{of_bus:02x}:{slot >> 3:02x}.{slot & 7:x}"
             named = text.value.decode(errors="replace").strip()
             yield Device(number, named, word_of_kind, memory, shared, bus=bus)
             number += 1
 
 
-def _handles(ask: Any) -> list[int]:
+def _list_handles(ask: Any) -> list[int]:
     count = ctypes.c_uint(0)
     if ask(0, None, ctypes.byref(count)) != 0 or count.value == 0:
         return []
@@ -167,7 +167,7 @@ def _handles(ask: Any) -> list[int]:
     return [h for h in handles if h] if ask(count, handles, None) == 0 else []
 
 
-def _number(cl: Any, device: int, what: int) -> int:
+def _read_number(cl: Any, device: int, what: int) -> int:
     value = ctypes.c_uint64(0)
     cl.clGetDeviceInfo(ctypes.c_void_p(device), what, ctypes.c_size_t(8), ctypes.byref(value), None)
     return value.value
@@ -193,7 +193,7 @@ def _ask_driver(door: str, name: str) -> Iterator[Device]:
         call("DeviceGetPCIBusId", text, ctypes.c_int(256), handle)
         bus = text.value.decode().lower()
         numbers = {what: what for what in ATTRIBUTES} if door == "cuda" else OF_HIP
-        known = {what: _attribute(call, number_of_it, handle.value) for what, number_of_it in numbers.items()}
+        known = {what: _read_attribute(call, number_of_it, handle.value) for what, number_of_it in numbers.items()}
         limits = peaks(known) if door == "cuda" else {}
         facts = bus_facts(bus) | describe(known) | (nvml_facts(bus) if door == "cuda" else {})
         if link := facts.get("link"):
@@ -202,7 +202,7 @@ def _ask_driver(door: str, name: str) -> Iterator[Device]:
         yield Device(number, named, "GPU", memory.value, shared, door=door, bus=bus, limits=limits, facts=facts)
 
 
-def _attribute(call: Callable[..., None], what: int, device: int) -> int:
+def _read_attribute(call: Callable[..., None], what: int, device: int) -> int:
     value = ctypes.c_int()
     with suppress(OSError):  # a newer driver may not know it
         call("DeviceGetAttribute", ctypes.byref(value), ctypes.c_int(what), ctypes.c_int(device))

@@ -23,14 +23,14 @@ def read_emulation(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     kernel, processor = files.text(_KERNEL) or "unknown", architecture_of(cpuinfo)
     programs = os.uname().machine if files.live else kernel
     for real, source in ((processor, "/proc/cpuinfo"), (kernel, _KERNEL)):
-        if (kinds := {_kind(real), _kind(programs)}) and len(kinds) == 2 and "" not in kinds:
+        if (kinds := {_find_kind(real), _find_kind(programs)}) and len(kinds) == 2 and "" not in kinds:
             return Setting(EMULATION, f"{programs} programs on {real}", source)
-    known = _kind(programs) and (_kind(processor) or _kind(kernel))
+    known = _find_kind(programs) and (_find_kind(processor) or _find_kind(kernel))
     reason = "the kernel's files do not show the architectures of processor and programs"
     return Setting(EMULATION, "none" if known else None, "/proc/cpuinfo", "" if known else reason)
 
 
-def _kind(architecture: str) -> str:
+def _find_kind(architecture: str) -> str:
     found = _KINDS.match(re.sub(r"^(i\d86|amd64)", "x86", architecture.replace("aarch64", "arm")))
     return found.group() if found else ""
 

@@ -30,7 +30,7 @@ class KernelFiles:
 
     @property
     def live(self) -> bool:
-        """Whether these are the files of the running machine, and not recorded ones."""
+        """Returns whether these are the files of the running machine, and not recorded ones."""
         return self.root == _LIVE
 
     def _below_root(self, path: str) -> str:
@@ -47,7 +47,7 @@ class KernelFiles:
             # Plain descriptors: 256 processors have thousands of files, and buffers cost more than reads.
             descriptor = os.open(self._below_root(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as problem:
-            return None, _reason(problem, path)
+            return None, _explain_problem(problem, path)
         try:
             content = b""
             while len(content) < _MOST_BYTES and (part := os.read(descriptor, 1 << 16)):
@@ -56,7 +56,7 @@ class KernelFiles:
                     break
             return content, ""
         except OSError as problem:
-            return None, _reason(problem, path)
+            return None, _explain_problem(problem, path)
         finally:
             os.close(descriptor)
 
@@ -138,7 +138,7 @@ def _number_key(name: str) -> tuple[str, int, str]:
     return name.rstrip("0123456789"), int(digits[:18]) if digits else -1, name
 
 
-def _reason(problem: OSError, path: str) -> str:
+def _explain_problem(problem: OSError, path: str) -> str:
     if isinstance(problem, PermissionError):
         return f"{path} may be read by root only"
     if isinstance(problem, FileNotFoundError | NotADirectoryError):

@@ -27,11 +27,11 @@ _NOMINAL = (
 
 def read_frequencies(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Setting]:
     """Returns governor, driver and range of all frequency policies, and the nominal clock."""
-    return [*_policies(files), _nominal(files, cpuinfo)]
+    return [*_list_policies(files), _find_nominal(files, cpuinfo)]
 
 
-def _policies(files: KernelFiles) -> Iterator[Setting]:
-    folders = _folders(files)
+def _list_policies(files: KernelFiles) -> Iterator[Setting]:
+    folders = _list_folders(files)
     of_each = f"{_CPU}/cpu*/cpufreq" if folders and folders[0].endswith("/cpufreq") else f"{_CPU}/cpufreq/policy*"
     for name, file in _FILES.items():
         having: dict[str, list[str]] = {}  # value → the policies that have it
@@ -39,7 +39,7 @@ def _policies(files: KernelFiles) -> Iterator[Setting]:
             text = files.text(f"{folder}/{file}")
             if text:
                 kilohertz = natural(text)
-                having.setdefault(text if kilohertz is None else _hertz(kilohertz * 1e3), []).append(folder)
+                having.setdefault(text if kilohertz is None else _write_hertz(kilohertz * 1e3), []).append(folder)
         if folders:
             reason = "" if having else f"no policy has a readable {file}"
             yield Setting(name, _summarise_policies(files, having), f"{of_each}/{file}", reason)
@@ -48,7 +48,7 @@ def _policies(files: KernelFiles) -> Iterator[Setting]:
             yield Setting(name, None, f"{_CPU}/cpufreq", reason)
 
 
-def _folders(files: KernelFiles) -> list[str]:
+def _list_folders(files: KernelFiles) -> list[str]:
     """Returns the folders of the policies. Kernels before 4.3 have one below each processor, often as a link."""
     shared = f"{_CPU}/cpufreq"
     policies = [f"{shared}/{name}" for name in files.names(shared) if name.startswith("policy")]
@@ -65,8 +65,8 @@ def _folders(files: KernelFiles) -> list[str]:
     return folders
 
 
-def _hertz(value: float) -> str:
-    """'3.20 GHz'; '1.996 GHz' where three digits are off by a part of 2000."""
+def _write_hertz(value: float) -> str:
+    """Returns '3.20 GHz'; '1.996 GHz' where three digits are off by a part of 2000."""
     rounded = float(f"{value:.3g}")
     return quantity(value, "Hz", 3 if abs(rounded - value) < 5e-4 * value else 4)
 
@@ -87,18 +87,18 @@ def _summarise_policies(files: KernelFiles, having: Mapping[str, list[str]]) -> 
     return ", ".join(parts)
 
 
-def _nominal(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
+def _find_nominal(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     """Returns the nominal clock of the processor, if a driver or the architecture's /proc/cpuinfo states it."""
     name = "frequency_nominal"
     for path in (f"{_CPU}/cpufreq/policy0/base_frequency", f"{_CPU}/cpu0/cpufreq/base_frequency"):
         if kilohertz := natural(files.text(path)):
-            return Setting(name, _hertz(kilohertz * 1e3), path)
+            return Setting(name, _write_hertz(kilohertz * 1e3), path)
     for key, pattern, hertz in _NOMINAL:
         match = re.match(pattern, cpuinfo.get(key, ""))
         if match and float(match.group(1)):
-            return Setting(name, _hertz(float(match.group(1)) * hertz), "/proc/cpuinfo")
+            return Setting(name, _write_hertz(float(match.group(1)) * hertz), "/proc/cpuinfo")
     for place in [*files.processors().values()][:1]:
         if ticks := natural(files.text(f"{place}/clock_tick")):  # SPARC, in hertz
-            return Setting(name, _hertz(float(ticks)), f"{place}/clock_tick")
+            return Setting(name, _write_hertz(float(ticks)), f"{place}/clock_tick")
     reason = "neither the frequency driver nor /proc/cpuinfo states it"
     return Setting(name, None, f"{_CPU}/cpufreq/policy0/base_frequency", reason)

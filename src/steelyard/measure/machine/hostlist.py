@@ -38,7 +38,7 @@ def expand(text: str) -> tuple[str, ...]:
         if not _NAME.fullmatch(name):
             raise ValueError(f"'{name}' in '{text}' is neither a host name nor a list such as n[1-3,7]")
         choices = [
-            _numbers(inside, text) if inside else [plain]
+            _expand_numbers(inside, text) if inside else [plain]
             for inside, plain in re.findall(r"\[([^\[\]]+)\]|([^\[\]]+)", name)
         ]
         if len(names) + prod(map(len, choices)) > MOST_HOSTS:
@@ -48,7 +48,7 @@ def expand(text: str) -> tuple[str, ...]:
 
 
 def compress(hosts: Sequence[str]) -> str:
-    """('n1', 'n2', 'n3', 'n7', 'x') → 'n[1-3,7],x': a short text that `expand` reads back, in the order of the hosts."""
+    """Returns ('n1', 'n2', 'n3', 'n7', 'x') → 'n[1-3,7],x': a short text that `expand` reads back, in the order of the hosts."""
     words: list[str] = []
     # A name without a number is no part of a list of numbers.
     for (prefix, numbered), group in groupby(hosts, lambda h: (h.rstrip("0123456789"), h[-1:].isdigit())):
@@ -64,7 +64,7 @@ def compress(hosts: Sequence[str]) -> str:
     return ",".join(words)
 
 
-def _numbers(inside: str, text: str) -> list[str]:
+def _expand_numbers(inside: str, text: str) -> list[str]:
     """'08-10,3' → ['08', '09', '10', '3']."""
     numbers: list[str] = []
     for part in inside.split(","):

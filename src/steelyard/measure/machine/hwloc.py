@@ -43,48 +43,48 @@ def read_hwloc(xml_text: str) -> tuple[tuple[Core, ...], tuple[NumaNode, ...], t
     except ElementTree.ParseError as problem:
         raise ValueError(f"this is not XML of hwloc: {problem}") from None
     objects = list(document.iter("object"))
-    nodes = _nodes(document, objects)
-    return _cores(objects, nodes), nodes, _caches(objects)
+    nodes = _read_nodes(document, objects)
+    return _read_cores(objects, nodes), nodes, _read_caches(objects)
 
 
-def _cores(objects: list[ElementTree.Element], nodes: tuple[NumaNode, ...]) -> tuple[Core, ...]:
+def _read_cores(objects: list[ElementTree.Element], nodes: tuple[NumaNode, ...]) -> tuple[Core, ...]:
     node_of = {cpu: node.number for node in nodes for cpu in node.cpus}
     sockets = {
         cpu: int(package.get("os_index", "0"))
         for package in _select_type(objects, "Package", "Socket")
-        for cpu in _cpus(package)
+        for cpu in _read_cpus(package)
     }
     places = sorted(
         (sockets.get(cpus[0], 0), node_of.get(cpus[0], 0), cpus)
-        for cpus in (_cpus(core) for core in _select_type(objects, "Core"))
+        for cpus in (_read_cpus(core) for core in _select_type(objects, "Core"))
         if cpus
     )
     return tuple(Core(number, socket, node, cpus) for number, (socket, node, cpus) in enumerate(places))
 
 
-def _nodes(document: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:
+def _read_nodes(document: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:
     items = sorted(_select_type(objects, "NUMANode"), key=lambda node: int(node.get("os_index", "0")))
-    distances = _distances(document)
+    distances = _read_distances(document)
     return tuple(
         NumaNode(
             int(node.get("os_index", "0")),
-            _cpus(node),
+            _read_cpus(node),
             int(node.get("local_memory", "0")),
             # Without distances from the firmware, a single node has only its distance to itself, which is 10.
             distances.get(int(node.get("os_index", "0")), (10,) if len(items) == 1 else ()),
-            _kind(node),
+            _name_kind(node),
         )
         for node in items
     )
 
 
-def _kind(node: ElementTree.Element) -> str:
+def _name_kind(node: ElementTree.Element) -> str:
     if node.get("local_memory", "0") == "0":
         return "none"
     return _MEMORY_KINDS.get(node.get("subtype", ""), "DRAM")
 
 
-def _distances(document: ElementTree.Element) -> dict[int, tuple[int, ...]]:
+def _read_distances(document: ElementTree.Element) -> dict[int, tuple[int, ...]]:
     for table in document.iter("distances2"):
         if table.get("type") != "NUMANode":
             continue
@@ -96,16 +96,16 @@ def _distances(document: ElementTree.Element) -> dict[int, tuple[int, ...]]:
     return {}
 
 
-def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
+def _read_caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
     caches = []
     for item in objects:
         kind, size = item.get("type", ""), int(item.get("cache_size", "0"))
-        if not kind.endswith("Cache") or size == 0 or not _cpus(item):
+        if not kind.endswith("Cache") or size == 0 or not _read_cpus(item):
             continue
         inclusive = {"1": True, "0": False}.get(item.get("cache_inclusive", _read_info(item, "Inclusive")))
         line = int(item.get("cache_linesize", "64")) or 64
         name = _CACHE_KINDS.get(item.get("cache_type", "0"), "unified")
-        caches.append(Cache(int(item.get("depth", "0")), name, size, line, _cpus(item), inclusive))
+        caches.append(Cache(int(item.get("depth", "0")), name, size, line, _read_cpus(item), inclusive))
     return tuple(sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cpus)))
 
 
@@ -117,8 +117,8 @@ def _read_info(item: ElementTree.Element, name: str) -> str:
     return next((info.get("value", "") for info in item.findall("info") if info.get("name") == name), "")
 
 
-def _cpus(item: ElementTree.Element) -> tuple[int, ...]:
-    """The processors of a set such as '0x3,,0x1': words of 32 bits, the highest first, empty ones are 0."""
+def _read_cpus(item: ElementTree.Element) -> tuple[int, ...]:
+    """Returns the processors of a set such as '0x3,,0x1': words of 32 bits, the highest first, empty ones are 0."""
     bits = 0
     for word in item.get("cpuset", "").split(","):
         bits = (bits << 32) | int(word or "0", 16)

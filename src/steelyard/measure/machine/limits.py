@@ -30,11 +30,11 @@ def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
         share = f", divided evenly by {with_memory} memory nodes" if with_memory > 1 else ""
         ceilings["memory_bandwidth_node"] = Limit(whole.value / with_memory, "B/s", whole.source + share)
     if "flops" not in ceilings and true_clock and machine.fma_width and machine.fma_units:
-        ceilings["flops"] = _flops(machine, true_clock, machine.fma_width * machine.fma_units)
+        ceilings["flops"] = _limit_flops(machine, true_clock, machine.fma_width * machine.fma_units)
     return ceilings
 
 
-def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
+def _limit_flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
     """Returns cores × true clock × doubles per instruction × pipes × 2 (a multiplication and an addition)."""
     cores = usable_cores(machine)
     quota = " (a control group's quota)" if cores < known_cores(machine) else ""

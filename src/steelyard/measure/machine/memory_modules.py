@@ -24,7 +24,7 @@ _Structure = tuple[int, bytes, list[str]]  # type, formatted part, strings
 
 
 def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], Setting, tuple[str, ...]]:
-    """The memory modules below `files`, how many there are or why none is known, and notes on what they leave open."""
+    """Returns the memory modules below `files`, how many there are or why none is known, and notes on what they leave open."""
     name, path = "memory_modules", "/sys/firmware/dmi/tables/DMI"
     table, reason = files.read_bytes(path)
     if table is None:
@@ -42,11 +42,11 @@ def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], Setting,
 
 
 def parse_modules(table: bytes) -> tuple[tuple[MemoryModule, ...], tuple[str, ...]]:
-    """The populated modules of a table of SMBIOS structures, and the slots whose module has no known size.
+    """Returns the populated modules of a table of SMBIOS structures, and the slots whose module has no known size.
 
     Never raises: a torn or hostile table gives the modules that can still be read.
     """
-    structures = list(_structures(table))
+    structures = list(_split_structures(table))
     # An array that is flash, video memory or a cache is not the system's memory.
     foreign = {
         _word(body, 2) for kind, body, _ in structures if kind == _ARRAY and len(body) > 5 and body[5] != _SYSTEM_MEMORY
@@ -56,16 +56,16 @@ def parse_modules(table: bytes) -> tuple[tuple[MemoryModule, ...], tuple[str, ..
         if kind != _DEVICE or _word(body, 4) in foreign:
             continue
         size = _size(body)
-        slot = _string(strings, body, 0x10) or "?"
+        slot = _read_string(strings, body, 0x10) or "?"
         if size is None:
             unsized.append(slot)
         elif size:
-            channel = channel_of(slot, _string(strings, body, 0x11))
-            modules.append(MemoryModule(slot, size, _kind(body), _rate(body), channel))
+            channel = channel_of(slot, _read_string(strings, body, 0x11))
+            modules.append(MemoryModule(slot, size, _read_kind(body), _read_rate(body), channel))
     return tuple(modules), tuple(unsized)
 
 
-def _structures(table: bytes) -> Iterator[_Structure]:
+def _split_structures(table: bytes) -> Iterator[_Structure]:
     at = 0
     while at + 4 <= len(table):
         kind, length = table[at], table[at + 1]
@@ -83,11 +83,11 @@ def _word(body: bytes, offset: int) -> int | None:
     return int(struct.unpack_from("<H", body, offset)[0]) if offset + 2 <= len(body) else None
 
 
-def _double_word(body: bytes, offset: int) -> int | None:
+def _read_double_word(body: bytes, offset: int) -> int | None:
     return int(struct.unpack_from("<I", body, offset)[0]) if offset + 4 <= len(body) else None
 
 
-def _string(strings: list[str], body: bytes, offset: int) -> str:
+def _read_string(strings: list[str], body: bytes, offset: int) -> str:
     index = body[offset] if offset < len(body) else 0
     return strings[index - 1] if 0 < index <= len(strings) else ""
 
@@ -98,23 +98,23 @@ def _size(body: bytes) -> int | None:
     if word is None or word == 0xFFFF:
         return None
     if word == 0x7FFF:
-        extended = _double_word(body, 0x1C)
+        extended = _read_double_word(body, 0x1C)
         return None if extended is None else (extended & 0x7FFFFFFF) * _MIB
     return (word & 0x7FFF) * 1024 if word & 0x8000 else word * _MIB
 
 
-def _kind(body: bytes) -> str:
+def _read_kind(body: bytes) -> str:
     if len(body) > 0x28 and body[0x28] == _OPTANE:
         return "Optane"
     return _KINDS.get(body[0x12], "unknown") if len(body) > 0x12 else "unknown"
 
 
-def _rate(body: bytes) -> float | None:
+def _read_rate(body: bytes) -> float | None:
     """Transfers per second as configured, or else as the module is rated; None when neither is reported."""
     for offset, extended in ((0x20, 0x58), (0x15, 0x54)):
         rate = _word(body, offset)
         if rate == 0xFFFF:
-            rate = _double_word(body, extended)
+            rate = _read_double_word(body, extended)
         if rate:
             return rate * 1e6
     return None
@@ -132,7 +132,7 @@ _LETTER = re.compile(r"(?:DIMM|CPU\d+|P\d+)[ _-]?([A-P])\d$", re.IGNORECASE)
 
 
 def channel_of(slot: str, bank: str) -> str | None:
-    """The channel that the firmware's two location strings name, unique in the machine; None: none."""
+    """Returns the channel that the firmware's two location strings name, unique in the machine; None: none."""
     channel = _CHANNEL.search(slot) or _CHANNEL.search(bank) or _LETTER.search(slot)
     if channel is None:
         return None

@@ -29,7 +29,7 @@ _CXL_PARENTS = ("ACPI0017", "dax_region", "cxl")  # ACPI's root of CXL, and the 
 def read_nodes(
     files: KernelFiles, online: tuple[int, ...], cpuinfo: Mapping[str, str], near: str = "DRAM"
 ) -> tuple[tuple[NumaNode, ...], tuple[str, ...]]:
-    """The memory nodes below `files` with their kinds, and notes on what could not be read or is not main memory.
+    """Returns the memory nodes below `files` with their kinds, and notes on what could not be read or is not main memory.
 
     `near` is the kind of the memory beside processors: HBM where the machine has nothing else.
     """
@@ -40,13 +40,13 @@ def read_nodes(
             return (), ()
         # A kernel that initialises memory lazily writes too small a size into the file of the node.
         number = numbers[0] if numbers else 0
-        memory = max(installed or 0, _node_memory(files, number, "MemTotal") or 0)
+        memory = max(installed or 0, _read_node_memory(files, number, "MemTotal") or 0)
         return (NumaNode(number, online, memory, (_LOCAL,), near),), ()
     online_cpus, bare, notes = set(online), [], []
     for number in numbers:
         folder = f"{_NODE}/node{number}"
         listed = files.cpus(folder, "cpumap", "cpulist")
-        own_memory = _node_memory(files, number, "MemTotal")
+        own_memory = _read_node_memory(files, number, "MemTotal")
         mask, text = readable_cpu_mask(files.text(f"{folder}/cpumap")), files.text(f"{folder}/cpulist")
         if own_memory is None or (mask is None and readable_cpu_list(text) is None):
             notes.append(
@@ -57,7 +57,7 @@ def read_nodes(
         distances = tuple(distance for distance in words_of_distance if distance is not None)
         cpus = tuple(cpu for cpu in listed or () if cpu in online_cpus)
         bare.append(NumaNode(number, cpus, own_memory or 0, distances))
-    kinds = _kinds(files, bare, cpuinfo, near)
+    kinds = _find_kinds(files, bare, cpuinfo, near)
     nodes = tuple(replace(node, kind=kinds[node.number]) for node in bare)
     return nodes, (*notes, *_set_aside(nodes))
 
@@ -73,8 +73,8 @@ def main_nodes(nodes: Iterable[NumaNode]) -> tuple[NumaNode, ...]:
 
 
 def free_memory(files: KernelFiles, nodes: Iterable[NumaNode]) -> int:
-    """Bytes that are free on these nodes; 0 for those that do not tell."""
-    return sum(_node_memory(files, node.number, "MemFree") or 0 for node in nodes)
+    """Returns the bytes that are free on these nodes; 0 for those that do not tell."""
+    return sum(_read_node_memory(files, node.number, "MemFree") or 0 for node in nodes)
 
 
 def _set_aside(nodes: tuple[NumaNode, ...]) -> list[str]:
@@ -108,8 +108,8 @@ _MEANING = {
 }
 
 
-def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
-    """Bytes in the line 'Node 0 MemTotal:  4678212 kB'."""
+def _read_node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
+    """Returns the bytes in the line 'Node 0 MemTotal:  4678212 kB'."""
     for line in (files.text(f"{_NODE}/node{number}/meminfo") or "").splitlines():
         key, _, value = line.partition(":")
         if key.split()[-1:] == [wanted]:
@@ -130,15 +130,15 @@ class _Evidence:
     far: bool  # whether it is far from all processors
 
 
-def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str], near: str) -> dict[int, str]:
-    """The kind of each node: what a driver or the firmware names, else what speed, distance and zone allow."""
+def _find_kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str], near: str) -> dict[int, str]:
+    """Returns the kind of each node: what a driver or the firmware names, else what speed, distance and zone allow."""
     kinds = {n.number: "none" if not n.memory else near if n.cpus else "DRAM" for n in nodes}
     if all(node.cpus for node in nodes if node.memory):
         return kinds
     named = _find_gpu_nodes(files) | _find_dax_nodes(files)
-    tiers, speeds = _tiers(files), _speeds(files, nodes)
+    tiers, speeds = _read_tiers(files), _read_speeds(files, nodes)
     ordinary = readable_cpu_list(files.text(f"{_NODE}/has_normal_memory")) or ()
-    usual = _speed_of_main(nodes, speeds)
+    usual = _find_main_speed(nodes, speeds)
     for node in (n for n in nodes if n.memory and (not n.cpus or named.get(n.number) == "special")):
         ratio = speeds[node.number] / usual if usual and node.number in speeds else 1.0
         tier = tiers.get(node.number, _DRAM_TIER)
@@ -151,12 +151,12 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
             # POWER's distances double at each level of its firmware's hierarchy: they do not tell devices from sockets.
             far=not _is_power(cpuinfo) and _is_distant(node, nodes),
         )
-        kinds[node.number] = _kind(files, node, cpuinfo, evidence) or kinds[node.number]
+        kinds[node.number] = _find_kind(files, node, cpuinfo, evidence) or kinds[node.number]
     return kinds
 
 
-def _kind(files: KernelFiles, node: NumaNode, cpuinfo: Mapping[str, str], evidence: _Evidence) -> str:
-    """The kind that the evidence shows; "" where nothing speaks against ordinary memory."""
+def _find_kind(files: KernelFiles, node: NumaNode, cpuinfo: Mapping[str, str], evidence: _Evidence) -> str:
+    """Returns the kind that the evidence shows; "" if nothing speaks against ordinary memory."""
     if evidence.named and evidence.named != "special":
         return evidence.named
     if evidence.faster or (_has_stacked_memory(cpuinfo) and not node.cpus):
@@ -187,7 +187,7 @@ def _has_cxl_memory(files: KernelFiles) -> bool:
 
 
 def _is_distant(node: NumaNode, nodes: list[NumaNode]) -> bool:
-    """Whether no processors are as near to the node as the two processor nodes that are furthest from each other."""
+    """Returns whether no processors are as near to the node as the two processor nodes that are furthest from each other."""
     places = [place for place, other in enumerate(nodes) if other.cpus]
     distances = [node.distances[place] for place in places if place < len(node.distances)]
     between = [nodes[a].distances[b] for a in places for b in places if b < len(nodes[a].distances)]
@@ -195,7 +195,7 @@ def _is_distant(node: NumaNode, nodes: list[NumaNode]) -> bool:
 
 
 def _find_gpu_nodes(files: KernelFiles) -> dict[int, str]:
-    """Nodes that NVIDIA's driver reports, or that POWER's firmware marks in the device tree."""
+    """Returns the nodes that NVIDIA's driver reports, or that POWER's firmware marks in the device tree."""
     kinds = {}
     for name in files.names(_NVIDIA):
         node = natural(files.pairs(f"{_NVIDIA}/{name}/numa_status").get("Node"))
@@ -224,8 +224,8 @@ def _find_dax_nodes(files: KernelFiles) -> dict[int, str]:
     return kinds
 
 
-def _tiers(files: KernelFiles) -> dict[int, int]:
-    """The kernel's memory tier of each node (since Linux 6.1); the lower, the faster."""
+def _read_tiers(files: KernelFiles) -> dict[int, int]:
+    """Returns the kernel's memory tier of each node (since Linux 6.1); the lower, the faster."""
     tiers = {}
     for name in files.names(_TIERS):
         tier = natural(name.removeprefix("memory_tier"))
@@ -234,7 +234,7 @@ def _tiers(files: KernelFiles) -> dict[int, int]:
     return tiers
 
 
-def _speeds(files: KernelFiles, nodes: list[NumaNode]) -> dict[int, int]:
+def _read_speeds(files: KernelFiles, nodes: list[NumaNode]) -> dict[int, int]:
     """Bytes a second (in MB/s) from the nearest processors to each node, where the firmware has a table (HMAT)."""
     speeds: dict[int, int] = {}
     for node in nodes:
@@ -245,7 +245,7 @@ def _speeds(files: KernelFiles, nodes: list[NumaNode]) -> dict[int, int]:
     return speeds
 
 
-def _speed_of_main(nodes: list[NumaNode], speeds: Mapping[int, int]) -> int | None:
+def _find_main_speed(nodes: list[NumaNode], speeds: Mapping[int, int]) -> int | None:
     """The speed of the memory beside the first processors that have some; where none has, of the node of lowest number."""
     with_memory = [node for node in nodes if node.memory and node.number in speeds]
     near = [node for node in with_memory if node.cpus] or with_memory

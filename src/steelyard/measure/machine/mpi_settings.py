@@ -35,12 +35,12 @@ def read_mpi_settings(tools: Iterable[Tool], environment: Mapping[str, str]) -> 
 
 def _list_file_settings(tool: Tool, environment: Mapping[str, str]) -> Iterator[tuple[ParameterFile, Setting]]:
     for file in mpi.parameter_files(mpi.of(tool)):
-        for path in _paths(file, tool, environment):
-            for name, value in _parameters(path):
+        for path in _list_paths(file, tool, environment):
+            for name, value in _read_parameters(path):
                 yield file, Setting(file.variable.format(name), visible(value), str(path))
 
 
-def _paths(file: ParameterFile, tool: Tool, environment: Mapping[str, str]) -> Iterator[Path]:
+def _list_paths(file: ParameterFile, tool: Tool, environment: Mapping[str, str]) -> Iterator[Path]:
     """Yields the files that may exist, those that win first."""
     wrappers = dict.fromkeys((tool.path, os.path.realpath(tool.path)))
     prefixes = [os.path.dirname(os.path.dirname(wrapper)) for wrapper in wrappers]
@@ -60,7 +60,7 @@ def _fill_variables(place: str, variables: Mapping[str, str]) -> str:
         return ""
 
 
-def _parameters(path: Path) -> Iterator[tuple[str, str]]:
+def _read_parameters(path: Path) -> Iterator[tuple[str, str]]:
     try:
         lines = files.settings_in(path).splitlines()
     except (OSError, ValueError):

@@ -50,14 +50,14 @@ def time_text(seconds: float | None) -> str:
 
 
 def offloads_text(interface: Interface) -> str:
-    """'tso gso gro', 'none', or 'unknown'."""
+    """Returns 'tso gso gro', 'none', or 'unknown'."""
     if not interface.offloads:
         return UNKNOWN
     return " ".join(name for name, on in interface.offloads.items() if on) or "none"
 
 
 def interrupts_text(interface: Interface) -> str:
-    """'adaptive', '3 µs at reception, 0 µs at sending', or 'unknown'."""
+    """Returns 'adaptive', '3 µs at reception, 0 µs at sending', or 'unknown'."""
     given = interface.interrupts
     if not given:
         return UNKNOWN
@@ -74,14 +74,14 @@ def list_facts(machine: Machine) -> dict[str, str]:
     values: dict[str, dict[str, None]] = {}
     for network in machine.networks:
         for interface in network.interfaces:
-            for name, text in _interface_facts(interface).items():
+            for name, text in _list_interface_facts(interface).items():
                 values.setdefault(name, {})[text] = None
         for setting in network.settings:
             values.setdefault(setting.name, {})[UNKNOWN if setting.value is None else setting.value] = None
     return {name: " / ".join(texts) for name, texts in values.items()}
 
 
-def _interface_facts(interface: Interface) -> dict[str, str]:
+def _list_interface_facts(interface: Interface) -> dict[str, str]:
     return {
         "network driver": " ".join(filter(None, (interface.driver or UNKNOWN, interface.firmware))),
         "network link rate": rate_text(interface.link_rate),

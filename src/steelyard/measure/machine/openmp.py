@@ -14,7 +14,7 @@ SET = ("OMP_NUM_THREADS", *_OTHERS)
 
 
 def environment(machine: Machine, parameters: Parameters, around: Mapping[str, str]) -> dict[str, str]:
-    """`around` with what a case's threads need: each on the processor that ours would have."""
+    """Returns `around` with the variables that pin each thread to the same processor as our own threads."""
     threads = int(parameters.get("threads", 1))
     variables = {name: value for name, value in around.items() if name not in _OTHERS}
     variables |= {"OMP_NUM_THREADS": str(threads), "OMP_DYNAMIC": "false", "OMP_PROC_BIND": "false"}

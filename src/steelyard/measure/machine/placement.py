@@ -28,9 +28,9 @@ def place(machine: Machine, threads: int, pinning: str) -> tuple[int, ...] | Non
     if pinning == "none":
         return None
     if pinning == "compact":
-        return _layers(_list_allowed_cores(machine))[:threads]
+        return _order_by_layer(_list_allowed_cores(machine))[:threads]
     if pinning == "scatter":
-        return _layers(_alternate_nodes(_list_allowed_cores(machine)))[:threads]
+        return _order_by_layer(_alternate_nodes(_list_allowed_cores(machine)))[:threads]
     return _list_cpus(machine, threads, pinning)
 
 
@@ -59,7 +59,7 @@ def _alternate_nodes(cores: list[Core]) -> list[Core]:
     return [nodes[key][turn] for turn in range(longest) for key in order if turn < len(nodes[key])]
 
 
-def _layers(cores: list[Core]) -> tuple[int, ...]:
+def _order_by_layer(cores: list[Core]) -> tuple[int, ...]:
     """Returns the first hardware thread of every core in order, then the second ones."""
     deepest = max((len(core.cpus) for core in cores), default=0)
     return tuple(core.cpus[layer] for layer in range(deepest) for core in cores if layer < len(core.cpus))

@@ -44,11 +44,11 @@ def read_account(proc: Path = Path("/proc")) -> Account | None:
         pids = [entry for entry in os.listdir(proc) if entry.isdigit()]
     except (OSError, ValueError):
         return None
-    processes = {int(pid): process for pid in pids if (process := _process(proc / pid / "stat"))}
+    processes = {int(pid): process for pid in pids if (process := _read_process(proc / pid / "stat"))}
     return Account(time.monotonic(), processors, processes)
 
 
-def _process(stat: Path) -> Process | None:
+def _read_process(stat: Path) -> Process | None:
     try:
         name, _, rest = stat.read_text(errors="replace").partition("(")[2].rpartition(")")
         words = rest.split()

@@ -58,7 +58,7 @@ _NAMES = ("model name", "Model Name", "cpu model", "cpu", "uarch", "Processor", 
 
 @dataclass(frozen=True, kw_only=True)
 class Processor:
-    """A processor model. `fma_width` and `fma_units` are None where it is not in the table: see `reason`.
+    """A processor model. `fma_width` and `fma_units` are None if it is not in the table: see `reason`.
 
     `kinds`: for Arm the (implementer, part) of each kind of core, in the order of the processors; else empty.
     """
@@ -73,17 +73,17 @@ class Processor:
 
     @property
     def has_only_hbm(self) -> bool:
-        """Whether all memory of this model is in its package."""
+        """Returns whether all memory of this model is in its package."""
         return _A64FX in self.kinds or any(word in self.name for word in _HBM_ONLY)
 
     @property
     def is_arm(self) -> bool:
-        """Whether /proc/cpuinfo names the processor by Arm's registers."""
+        """Returns whether /proc/cpuinfo names the processor by Arm's registers."""
         return bool(self.kinds)
 
 
 def read_cpuinfo(lines: Iterable[str]) -> tuple[dict[str, str], tuple[tuple[int, int], ...]]:
-    """The first value of each key in the lines of /proc/cpuinfo, and each kind of Arm core (implementer, part) once.
+    """Returns the first value of each key in the lines of /proc/cpuinfo, and each kind of Arm core (implementer, part) once.
 
     The first entry alone is not enough: old Arm and s390 kernels put what holds for all processors into an entry of its own.
     """
@@ -96,21 +96,21 @@ def read_cpuinfo(lines: Iterable[str]) -> tuple[dict[str, str], tuple[tuple[int,
             continue
         first.setdefault(key, value)
         if key == "CPU implementer":
-            implementer = _number(value)
-        elif key == "CPU part" and implementer is not None and (part := _number(value)) is not None:
+            implementer = _parse_number(value)
+        elif key == "CPU part" and implementer is not None and (part := _parse_number(value)) is not None:
             kinds[implementer, part] = None
     return first, tuple(kinds)
 
 
 def identify(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...] = ()) -> Processor:
-    """The processor that /proc/cpuinfo describes. `kinds`: those of its Arm cores, where `cpuinfo` is not all of it."""
+    """Returns the processor that /proc/cpuinfo describes. `kinds`: those of its Arm cores, where `cpuinfo` is not all of it."""
     if "CPU implementer" in cpuinfo:
         return _identify_arm(cpuinfo, kinds)
     vendor = next((cpuinfo[key] for key in ("vendor_id", "vendor", "mvendorid") if cpuinfo.get(key)), "")
     # A number is no name: "family : 31" of Itanium, "cpu : 0" of some kernels.
-    name = next((cpuinfo[key] for key in _NAMES if cpuinfo.get(key) and _number(cpuinfo[key]) is None), "")
-    name = name or _s390_machine(cpuinfo)
-    family, model = _number(cpuinfo.get("cpu family")), _number(cpuinfo.get("model"))
+    name = next((cpuinfo[key] for key in _NAMES if cpuinfo.get(key) and _parse_number(cpuinfo[key]) is None), "")
+    name = name or _name_s390_machine(cpuinfo)
+    family, model = _parse_number(cpuinfo.get("cpu family")), _parse_number(cpuinfo.get("model"))
     width, units, reason = None, None, f"'{name or 'this processor'}' is not in the table of known processors"
     flags = set(cpuinfo.get("flags", "").split())
     if family is not None and model is not None:
@@ -119,10 +119,10 @@ def identify(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...] = ()
         elif vendor == "GenuineIntel" and family == 6 and model in _INTEL_HYBRID:
             reason = "its cores are of two kinds, with different pipes"
         elif vendor == "GenuineIntel" and family == 6:
-            width, units = _intel(model, name, flags)
+            width, units = _count_intel_units(model, name, flags)
         elif vendor in ("AuthenticAMD", "HygonGenuine"):
-            width, units = _amd(family, model, flags)
-    inclusive = _inclusive_l3(vendor, family, model)
+            width, units = _count_amd_units(family, model, flags)
+    inclusive = _is_l3_inclusive(vendor, family, model)
     return Processor(
         name=name or "unknown",
         vendor=vendor or "unknown",
@@ -133,7 +133,7 @@ def identify(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...] = ()
     )
 
 
-def _s390_machine(cpuinfo: Mapping[str, str]) -> str:
+def _name_s390_machine(cpuinfo: Mapping[str, str]) -> str:
     """'IBM/S390 2817' by the line 'processor 0: version = 00, identification = 279F25, machine = 2817'; "" without one."""
     lines = (value for key, value in cpuinfo.items() if key.startswith("processor "))
     machine = next((match.group(1) for line in lines if (match := re.search(r"machine = (\w+)", line))), "")
@@ -159,8 +159,8 @@ _ARCHITECTURES = (
 
 
 def architecture_of(cpuinfo: Mapping[str, str]) -> str:
-    """The architecture that the keys of /proc/cpuinfo show; "unknown" where they show none."""
-    if "CPU implementer" in cpuinfo and (_number(cpuinfo.get("CPU architecture")) or 8) < 8:
+    """Returns the architecture that the keys of /proc/cpuinfo show; "unknown" where they show none."""
+    if "CPU implementer" in cpuinfo and (_parse_number(cpuinfo.get("CPU architecture")) or 8) < 8:
         return f"armv{cpuinfo['CPU architecture']}l"
     flags = cpuinfo.get("flags", "").split()
     if "lm" not in flags and ("pae" in flags or "pse" in flags):
@@ -169,7 +169,7 @@ def architecture_of(cpuinfo: Mapping[str, str]) -> str:
     return next(fitting, "unknown")
 
 
-def _intel(model: int, name: str, flags: set[str]) -> tuple[int | None, int | None]:
+def _count_intel_units(model: int, name: str, flags: set[str]) -> tuple[int | None, int | None]:
     wide = "avx512f" in flags
     if model in _INTEL_PHI and wide:
         return 8, 2
@@ -185,7 +185,7 @@ def _intel(model: int, name: str, flags: set[str]) -> tuple[int | None, int | No
     return (4, 1) if model in _INTEL_SMALL else (None, None)
 
 
-def _amd(family: int, model: int, flags: set[str]) -> tuple[int | None, int | None]:
+def _count_amd_units(family: int, model: int, flags: set[str]) -> tuple[int | None, int | None]:
     for row_family, first, last, width, units in _AMD:
         if family == row_family and first <= model <= last:
             # With the 512-bit instructions hidden, the same pipes are two of 256 bits.
@@ -194,7 +194,7 @@ def _amd(family: int, model: int, flags: set[str]) -> tuple[int | None, int | No
 
 
 def _identify_arm(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...]) -> Processor:
-    implementer, part = _number(cpuinfo.get("CPU implementer")), _number(cpuinfo.get("CPU part"))
+    implementer, part = _parse_number(cpuinfo.get("CPU implementer")), _parse_number(cpuinfo.get("CPU part"))
     if not kinds and implementer is not None and part is not None:
         kinds = ((implementer, part),)
     names = [arm_name(*kind) or f"implementer {kind[0]:#04x} part {kind[1]:#05x}" for kind in kinds]
@@ -221,8 +221,8 @@ def _identify_arm(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...]
     )
 
 
-def _inclusive_l3(vendor: str, family: int | None, model: int | None) -> bool | None:
-    """Whether the L3 repeats what L2 holds; None: not in the table. Source: the makers' manuals."""
+def _is_l3_inclusive(vendor: str, family: int | None, model: int | None) -> bool | None:
+    """Returns whether the L3 repeats what L2 holds; None: not in the table. Source: the makers' manuals."""
     if vendor in ("AuthenticAMD", "HygonGenuine"):
         return False if family in (0x10, 0x12, 0x15, 0x17, 0x18, 0x19, 0x1A) else None
     if vendor == "GenuineIntel" and family == 6 and model in _INTEL_SERVER_512:
@@ -232,7 +232,7 @@ def _inclusive_l3(vendor: str, family: int | None, model: int | None) -> bool | 
     return True if vendor == "GenuineIntel" and family == 6 and model in old else None
 
 
-def _number(text: str | None) -> int | None:
+def _parse_number(text: str | None) -> int | None:
     try:
         return int(text or "", 0)
     except ValueError:

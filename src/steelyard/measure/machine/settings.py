@@ -60,7 +60,7 @@ _FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
 
 
 def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Setting]:
-    """Every setting that this module knows, by name; one that cannot be read has no value but a reason."""
+    """Returns all settings that this module can read. A setting that cannot be read has a reason instead of a value."""
     hypervisor = _read_hypervisor(files, cpuinfo)
     settings = [_read_setting(files, name, paths, read) for name, (paths, read) in _FILES.items()]
     settings += [
@@ -74,7 +74,7 @@ def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Settin
         _read_microcode(files, cpuinfo),
         _read_distribution(files),
         _read_libc(files),
-        _page_size(files),
+        _describe_page_size(files),
         _list_counters(files),
     ]
     return sorted(settings, key=lambda setting: setting.name)
@@ -104,7 +104,7 @@ def _read_turbo(files: KernelFiles) -> Setting:
 
 
 def _read_mitigations(files: KernelFiles) -> Setting:
-    """Which weaknesses of the processor the kernel works around, and which it leaves open."""
+    """Returns the weaknesses of the processor that the kernel mitigates, and those that it leaves open."""
     folder = f"{_CPU}/vulnerabilities"
     states: dict[str, list[str]] = {"mitigated": [], "vulnerable": []}
     names = files.names(folder)
@@ -156,7 +156,7 @@ _PARTITIONS = ("/proc/device-tree/ibm,partition-name", "/sys/firmware/devicetree
 
 
 def _read_hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
-    """The hypervisor's name, "unnamed" for one that hides it, "none", or unknown where nothing could tell."""
+    """Returns the hypervisor's name, "unnamed" for one that hides it, "none", or unknown where nothing could tell."""
     hypervisor, path = _find_hypervisor(files)
     if hypervisor:
         return Setting("hypervisor", hypervisor, path)
@@ -224,14 +224,14 @@ def _read_libc(files: KernelFiles) -> Setting:
         )
 
 
-def _page_size(files: KernelFiles) -> Setting:
+def _describe_page_size(files: KernelFiles) -> Setting:
     if not files.live:
         return Setting("page_size", None, "sysconf", "only a running system can report it")
     return Setting("page_size", f"{os.sysconf('SC_PAGE_SIZE') // 1024} KiB", "sysconf")
 
 
 def _list_counters(files: KernelFiles) -> Setting:
-    """The processor's units that count events ("cpu", "cpu_core", "armv8_pmuv3_0" …), or "none"."""
+    """Returns the processor's units that count events ("cpu", "cpu_core", "armv8_pmuv3_0" …), or "none"."""
     folder = "/sys/bus/event_source/devices"
     names = files.names(folder)
     if not names:

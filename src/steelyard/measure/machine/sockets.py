@@ -11,7 +11,7 @@ _SIBLINGS = ("core_siblings", "package_cpus", "core_siblings_list", "package_cpu
 
 
 def sockets_of(files: KernelFiles, online: tuple[int, ...]) -> dict[int, int]:
-    """The socket's number for each processor.
+    """Returns the number of the socket of each processor.
 
     A socket is a set of siblings with one physical_package_id. Neither is enough alone: the number is -1 or missing on POWER and
     s390, and repeats from book to book and on Itanium; the siblings of some firmware reach beyond the package.

@@ -46,12 +46,12 @@ class SystemFile:
 
 
 def shipped_systems() -> dict[str, Path]:
-    """The system files that come with Steelyard, by name."""
+    """Returns the system files that come with Steelyard, by name."""
     return {path.stem: path for path in sorted(Path(__file__).with_name("systems").glob("*.toml"))}
 
 
 def find_system(name: str) -> Path:
-    """The path that `name` is, or the shipped file of that name. Raises UsageError when there is neither."""
+    """Returns the path that `name` is, or the shipped file of that name. Raises UsageError when there is neither."""
     path, shipped = Path(name), shipped_systems()
     if path.suffix == ".toml" or is_file(path):
         return path
@@ -89,22 +89,22 @@ def load_system(path: Path) -> SystemFile:
     cluster = cluster_file.read_cluster(file, enclosures)
     return SystemFile(
         name=name,
-        limits=_limits(path, content),
+        limits=_read_limits(path, content),
         notes=tuple(notes),
         enclosures=enclosures,
-        equipment=_equipment(path, content),
+        equipment=_read_equipment(path, content),
         cluster=cluster,
     )
 
 
-def _equipment(path: Path, content: dict[str, object]) -> Equipment:
+def _read_equipment(path: Path, content: dict[str, object]) -> Equipment:
     """Returns what a node needs and costs. Keys that have a meaning only together are given together."""
-    whole = {key: _bounded(path, content, key, 1, _MOST_WHOLE) for key in ("cores_per_node", "nodes_per_enclosure")}
+    whole = {key: _read_number(path, content, key, 1, _MOST_WHOLE) for key in ("cores_per_node", "nodes_per_enclosure")}
     if odd := next((key for key, value in whole.items() if value is not None and value % 1), None):
         raise _refuse_value(path, odd, content[odd])
-    units = _bounded(path, content, "rack_units_per_enclosure", 0.01, _MOST_WHOLE)
+    units = _read_number(path, content, "rack_units_per_enclosure", 0.01, _MOST_WHOLE)
     keys = ("price_per_node", "price_per_kwh", "price_per_hour")
-    prices = {key: _bounded(path, content, key, 0, _MOST_PRICE) for key in keys}
+    prices = {key: _read_number(path, content, key, 0, _MOST_PRICE) for key in keys}
     currency = content.get("currency", "")
     if not isinstance(currency, str) or ("currency" in content and not currency.strip()):
         raise _refuse_value(path, "currency", currency)
@@ -130,7 +130,7 @@ def _equipment(path: Path, content: dict[str, object]) -> Equipment:
     )
 
 
-def _bounded(path: Path, content: dict[str, object], key: str, least: float, most: float) -> float | None:
+def _read_number(path: Path, content: dict[str, object], key: str, least: float, most: float) -> float | None:
     value = content.get(key)
     if value is None:
         return None
@@ -139,7 +139,7 @@ def _bounded(path: Path, content: dict[str, object], key: str, least: float, mos
     return float(value)
 
 
-def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
+def _read_limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
     source = f"given by {path.name}"
     limits = {}
     bandwidth = _read_positive(path, content, "memory_bandwidth")
@@ -170,7 +170,7 @@ def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
 
 
 def _read_positive(path: Path, content: dict[str, object], key: str) -> float | None:
-    return _bounded(path, content, key, _LEAST, _MOST)
+    return _read_number(path, content, key, _LEAST, _MOST)
 
 
 def _refuse_value(path: Path, key: str, value: object) -> UsageError:

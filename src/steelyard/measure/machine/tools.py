@@ -33,7 +33,7 @@ _NUMBERED, _ANY = r"(^|\s)v?\d+(\.\d+)+", r"\S"
 def find_tools(
     path: str | None = None, mpis: bool = True
 ) -> tuple[tuple[Tool, ...], tuple[Tool, ...], tuple[str, ...]]:
-    """(C++ compilers, MPIs, sentences on programs that do not answer, or print what is not theirs) on `path`.
+    """Returns (C++ compilers, MPIs, sentences on programs that do not answer, or print what is not theirs) on `path`.
 
     It is by default PATH and the folder of this Python, where wheels put mpicxx. MPIs are also those that Steelyard installed.
     Without `mpis` only compilers are asked, and of these only one kind: the first of which one answers. Each distinct program
@@ -41,8 +41,8 @@ def find_tools(
     flavour (see `mpi`), and its path is its C++ wrapper's.
     """
     folders = (path if path is not None else _search_path()).split(os.pathsep)
-    compilers = _programs(folders, _COMPILERS, _COMPILER_ORDER)
-    wrappers = _wrappers(folders, () if path is not None else mpi_environments()) if mpis else []
+    compilers = _list_programs(folders, _COMPILERS, _COMPILER_ORDER)
+    wrappers = _list_wrappers(folders, () if path is not None else mpi_environments()) if mpis else []
     with ThreadPoolExecutor(max_workers=16) as pool:
         problems: list[str] = []
         if path is None and program_folders() != os.environ.get("PATH", os.defpath).split(os.pathsep):
@@ -57,13 +57,13 @@ def find_tools(
         return next(filter(None, tools), ()), tuple(filter(None, flavours)), (*problems, *_list_remarks(printed))
 
 
-def _wrappers(folders: Iterable[str], environments: Iterable[Path]) -> list[str]:
-    """Names of wrappers: first the MPIs on the path, then those in environments of their own."""
+def _list_wrappers(folders: Iterable[str], environments: Iterable[Path]) -> list[str]:
+    """Returns the names of wrappers: first the MPIs on the path, then those in environments of their own."""
     names = tuple(dict.fromkeys(name for flavour in mpi.flavours().values() for name in flavour.wrappers))
     form = re.compile(rf"({'|'.join(map(re.escape, names))})(\.\w+)?")
-    wrappers = _programs(folders, form, names)
+    wrappers = _list_programs(folders, form, names)
     for environment in environments:
-        wrappers += _programs([str(environment / "bin")], form, names)
+        wrappers += _list_programs([str(environment / "bin")], form, names)
     return wrappers
 
 
@@ -75,7 +75,7 @@ def _name_compiler_kind(program: str) -> str:
 def _note_problems(
     find: Callable[[str, list[str]], Tool | None], problems: list[str], printed: dict[str, list[str]]
 ) -> Callable[[str], Tool | None]:
-    """The same; of a program that does not answer a sentence in `problems`, and of each remark who prints it."""
+    """Returns `find` with notes: `problems` gets a sentence for a program that does not answer, `printed` each remark."""
 
     def one(program: str) -> Tool | None:
         lines: list[str] = []
@@ -99,7 +99,7 @@ def _list_remarks(printed: dict[str, list[str]]) -> Iterable[str]:
 
 
 def ask_compiler(program: str, notes: list[str] | None = None) -> Tool | None:
-    """The C++ compiler at this path, with the line in which it says its version; None where it says nothing.
+    """Returns the C++ compiler at this path, with the line in which it says its version; None if it says nothing.
 
     `notes` gets what it prints besides. Hangs; NoAnswer, with its reason, where it fails instead.
     """
@@ -117,7 +117,7 @@ def ask_compiler(program: str, notes: list[str] | None = None) -> Tool | None:
 
 
 def mpiexec_of(tool: Tool) -> str | None:
-    """The program that starts processes for an MPI, beside its wrapper; None when only that is installed."""
+    """Returns the program that starts processes for an MPI, beside its wrapper; None when only that is installed."""
     folder, _, suffix = tool.path.rpartition("/")[0], *os.path.basename(tool.path).partition(".")[1:]
     starters = mpi.of(tool).starters
     names = [f"{name}.{suffix}" for name in starters if suffix] + list(starters)
@@ -125,7 +125,7 @@ def mpiexec_of(tool: Tool) -> str | None:
 
 
 def mpi_environments() -> list[Path]:
-    """The environments of the MPIs that `steelyard mpi install` has installed."""
+    """Returns the environments of the MPIs that `steelyard mpi install` has installed."""
     try:
         return sorted(mark.parent for mark in (cache() / "mpi").glob(f"*/{INSTALLED}"))
     except MachineFailed:  # nothing is started from a cache that others can write to
@@ -136,8 +136,8 @@ def _search_path() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), *program_folders()])
 
 
-def _programs(folders: Iterable[str], pattern: re.Pattern[str], order: tuple[str, ...]) -> list[str]:
-    """Paths of the programs whose name matches, as a shell would find them, each program once."""
+def _list_programs(folders: Iterable[str], pattern: re.Pattern[str], order: tuple[str, ...]) -> list[str]:
+    """Returns the paths of the programs whose name matches, as a shell would find them, each program once."""
     first: dict[str, str] = {}
     for folder in filter(None, folders):
         try:
@@ -149,14 +149,14 @@ def _programs(folders: Iterable[str], pattern: re.Pattern[str], order: tuple[str
             if pattern.fullmatch(name) and name not in first and os.access(path, os.X_OK) and os.path.isfile(path):
                 first[name] = path
     kept: dict[str, str] = {}
-    for name in sorted(first, key=lambda name: _rank(name, pattern, order)):
+    for name in sorted(first, key=lambda name: _rank_name(name, pattern, order)):
         real = os.path.realpath(first[name])
         kept.setdefault(f"{real}:{name}" if os.path.basename(real) in MASKS else real, first[name])
     return list(kept.values())
 
 
-def _rank(name: str, pattern: re.Pattern[str], order: tuple[str, ...]) -> tuple[int, list[int], str]:
-    """Unversioned names first, then the newest version."""
+def _rank_name(name: str, pattern: re.Pattern[str], order: tuple[str, ...]) -> tuple[int, list[int], str]:
+    """Sorts names without a version first, and then by the newest version."""
     match = pattern.fullmatch(name)
     kind, suffix = (match.group(1), match.group(2) or "") if match else (name, "")
     version = [-int(number) for number in re.findall(r"\d+", suffix)] or [-(1 << 30)]
@@ -169,7 +169,7 @@ def _add_remarks(notes: list[str] | None, done: Answer) -> None:
 
 
 def ask_mpi(wrapper: str, notes: list[str] | None = None) -> Tool | None:
-    """The MPI to which the C++ wrapper at this path belongs; None where it is none, or cannot compile. Hangs."""
+    """Returns the MPI to which the C++ wrapper at this path belongs; None if it is none, or cannot compile. Hangs."""
     all_flavours = mpi.flavours().values()
     # An MPI that does not know another one's question passes it to the compiler.
     for question in dict.fromkeys(flavour.question for flavour in all_flavours):
@@ -183,7 +183,7 @@ def ask_mpi(wrapper: str, notes: list[str] | None = None) -> Tool | None:
 
 
 def has_shmem(tool: Tool) -> bool:
-    """Whether this MPI brings OpenSHMEM along."""
+    """Returns whether this MPI brings OpenSHMEM along."""
     return mpi.of(tool).shmem and has_header(tool.path, "shmem.h")
 
 
@@ -208,7 +208,7 @@ def _ask_program(command: list[str]) -> Answer:
 
 @lru_cache
 def mpi_flags(tool: Tool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words with which this MPI is (compiled, linked) against, as its wrapper shows them.
+    """Returns the words with which this MPI is (compiled, linked) against, as its wrapper shows them.
 
     Only those that say where headers and libraries are: a wrapper's own optimisation must not be measured.
     """

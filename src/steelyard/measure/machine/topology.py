@@ -27,13 +27,13 @@ class Topology:
 
 
 def read_topology(files: KernelFiles, processor: Processor, cpuinfo: Mapping[str, str], near: str = "DRAM") -> Topology:
-    """The topology below `files`. `near` is the kind of the memory beside processors."""
+    """Returns the topology below `files`. `near` is the kind of the memory beside processors."""
     notes: list[str] = []
-    online = _online(files)
+    online = _list_online(files)
     if not online:
         notes.append("No processor is listed: /sys/devices/system/cpu/online and /proc/cpuinfo are missing.")
     nodes, node_notes = read_nodes(files, online, cpuinfo, near)
-    cores = _cores(files, online, nodes, notes)
+    cores = _list_cores(files, online, nodes, notes)
     caches = read_caches(files, cores, cpuinfo, processor.inclusive_l3)
     if processor.is_arm:
         cores = merge_clusters(files, cores, caches, len(processor.kinds) > 1)
@@ -45,8 +45,8 @@ def read_topology(files: KernelFiles, processor: Processor, cpuinfo: Mapping[str
     return Topology(online, cores, nodes, caches, (*node_notes, *notes))
 
 
-def _online(files: KernelFiles) -> tuple[int, ...]:
-    """The processors in use: by the list, else by their folders (kernels before 2.6.26), else by /proc/cpuinfo."""
+def _list_online(files: KernelFiles) -> tuple[int, ...]:
+    """Returns the processors in use: by the list, else by their folders (kernels before 2.6.26), else by /proc/cpuinfo."""
     listed = readable_cpu_list(files.text(f"{_CPU}/online"))
     if listed:
         return listed
@@ -59,7 +59,7 @@ def _online(files: KernelFiles) -> tuple[int, ...]:
     return tuple(sorted({cpu for cpu in map(natural, numbers) if cpu is not None}))
 
 
-def _cores(
+def _list_cores(
     files: KernelFiles, online: tuple[int, ...], nodes: tuple[NumaNode, ...], notes: list[str]
 ) -> tuple[Core, ...]:
     node_of = {cpu: node.number for node in nodes for cpu in node.cpus}
@@ -85,7 +85,7 @@ def _cores(
 
 
 def allowed_cpus(files: KernelFiles, online: tuple[int, ...]) -> tuple[int, ...]:
-    """The processors in this process's affinity; in a recorded tree /proc/self/status tells it."""
+    """Returns the processors in this process's affinity; in a recorded tree /proc/self/status tells it."""
     if files.live:
         try:
             return tuple(sorted(os.sched_getaffinity(0)))
@@ -97,7 +97,7 @@ def allowed_cpus(files: KernelFiles, online: tuple[int, ...]) -> tuple[int, ...]
 
 
 def allowed_memory(files: KernelFiles, nodes: tuple[NumaNode, ...], group: tuple[int, ...] | None) -> int | None:
-    """Bytes of main memory on the nodes that this process may use; None when it may use all or nothing is reported.
+    """Returns the bytes of main memory on the nodes that this process may use; None when it may use all or nothing is reported.
 
     A recorded tree may have no /proc/self/status: then the nodes of its control `group` count.
     """

@@ -125,12 +125,12 @@ class Flavour:
 
 @lru_cache
 def flavours() -> dict[str, Flavour]:
-    """All by name, sorted. UsageError for an entry point that is none."""
+    """Returns all by name, sorted. UsageError for an entry point that is none."""
     return declared(__name__, GROUP, Flavour)
 
 
 def of(mpi: Tool) -> Flavour:
-    """Returns the flavour of an MPI. MachineFailed where its file, or the package that brought it, is gone."""
+    """Returns the flavour of an MPI. MachineFailed if its file, or the package that brought it, is gone."""
     flavour = flavours().get(mpi.name)
     if flavour is None:
         raise MachineFailed(
@@ -141,7 +141,7 @@ def of(mpi: Tool) -> Flavour:
 
 
 def find_by_label(label: str) -> Flavour | None:
-    """Returns the flavour of the name in a record, "mpich-5.0.2"; None where nothing is known of it."""
+    """Returns the flavour of the name in a record, "mpich-5.0.2"; None if nothing is known of it."""
     return flavours().get(label.rpartition("-")[0])
 
 
@@ -180,7 +180,7 @@ def environment(job: Job) -> dict[str, str]:
 
 
 def names(job: Job) -> tuple[str, ...]:
-    """The variables that must reach the ranks on every host."""
+    """Returns the variables that must reach the ranks on every host."""
     return (*PASSED, *job.environment, *_list_own_variables(job))
 
 
@@ -196,7 +196,7 @@ def within(job: Job, option: str) -> list[str]:
 
 
 def slots(job: Job) -> str:
-    """The hosts with as many places as each is to be given: 'a:2,b:2'."""
+    """Returns the hosts with the number of places on each: 'a:2,b:2'."""
     return ",".join(f"{h.name}:{job.ranks_per_node or h.slots}" for h in job.hosts)
 
 
@@ -209,7 +209,7 @@ def leave_out_unused_hosts(job: Job) -> Job:
 
 
 def places(job: Job) -> tuple[str, ...]:
-    """The name of the host of rank 0, 1 …, for a job with hosts. With more ranks than places each host gets some more."""
+    """Returns the name of the host of rank 0, 1 …, for a job with hosts. With more ranks than places each host gets some more."""
     room = [job.ranks_per_node or host.slots for host in job.hosts]
     rounds = -(-job.ranks // sum(room))
     per_host = [[host.name] * (count * rounds) for host, count in zip(job.hosts, room, strict=True)]

@@ -16,7 +16,7 @@ FILES = (
 
 
 def words(job: Job) -> list[str]:
-    """The command line after mpiexec."""
+    """Returns the command line after mpiexec."""
     hosts = ["-hosts", slots(job), *(["-ppn", "1"] if job.mapping == "cyclic" else [])] if job.hosts else []
     passed = ["-genvlist", ",".join(names(job))]
     return [

@@ -6,7 +6,7 @@ from steelyard.measure.mpi import Flavour, Job, ParameterFile, names, places, wi
 
 
 def words(job: Job) -> list[str]:
-    """The command line after mpiexec. -ppn ranks go to a host, then so many to the next one: with 1 round the hosts.
+    """Returns the command line after mpiexec. -ppn ranks go to a host, then so many to the next one: with 1 round the hosts.
 
     Where the hosts have different numbers of places each stretch of ranks is an argument set of its own: 'a:2' would be the name
     of a host (observed with 2021.18).

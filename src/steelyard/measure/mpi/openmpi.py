@@ -14,7 +14,7 @@ def _declare_parameter_file(prefix: str, name: str, *earlier: str, wins: bool = 
 
 
 def words(job: Job) -> list[str]:
-    """Since version 5 mpiexec is PRRTE's, which knows other words for more ranks than slots."""
+    """Returns the command line. Since version 5, mpiexec comes from PRRTE, whose option for more ranks than slots differs."""
     order = "node" if job.mapping == "cyclic" else "slot"
     major = job.mpi.version.partition(".")[0]
     prrte = int(major) >= 5 if major.isdigit() else True

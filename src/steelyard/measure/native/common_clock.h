@@ -73,7 +73,7 @@ class CommonClock {
   // Ranks that did not ask get the newest point of the first rank of their machine.
   void adopt(const Ranks& ranks, std::size_t asking) {
     const std::vector<int>& here = ranks.on_this_machine();
-    Point best = points_.empty() ? Point{local(), 0, 0} : points_.back();
+    Point best = points_.empty() ? Point{local_seconds(), 0, 0} : points_.back();
     for (std::size_t i = asking; i < here.size(); ++i) {
       if (ranks.rank() == here.front()) MPI_Send(&best, 3, MPI_DOUBLE, here[i], 2, ranks.comm());
       if (ranks.rank() == here[i]) {

@@ -69,7 +69,7 @@ _OURS = {("direction", "bidirectional"): "two-way", ("direction", "unidirectiona
 class Published:
     """One printed number: `value` in the SI `unit`, and `printed` as the source prints it; `benchmark` as "stream".
 
-    `place` is the table, figure or section of the source, "" where the data do not say it.
+    `place` is the table, figure or section of the source, "" if the data do not say it.
     """
 
     source: str
@@ -86,7 +86,7 @@ class Published:
 
 
 def read(path: Path = DATA) -> tuple[Published, ...]:
-    """All numbers in the file's order. MachineFailed where it cannot be read or a line is malformed."""
+    """Returns all numbers in the file's order. MachineFailed if it cannot be read or a line is malformed."""
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             rows = enumerate(csv.DictReader(lines), 2)
@@ -97,12 +97,12 @@ def read(path: Path = DATA) -> tuple[Published, ...]:
 
 @cache
 def shipped() -> tuple[Published, ...]:
-    """The numbers that come with this package, read once."""
+    """Returns the numbers that come with this package, read once."""
     return (*read(DATA), *read(FURTHER))
 
 
 def select(benchmark: str, metric: str | None = None, **where: Scalar) -> tuple[Published, ...]:
-    """The shipped numbers of a benchmark ("memory.stream" or "stream") with the parameters `where`."""
+    """Returns the shipped numbers of a benchmark ("memory.stream" or "stream") with the parameters `where`."""
     bare = benchmark.rsplit(".", 1)[-1]
     return tuple(
         entry
@@ -114,7 +114,7 @@ def select(benchmark: str, metric: str | None = None, **where: Scalar) -> tuple[
 
 
 def theoretical(entry: Published) -> float | None:
-    """The limit that was printed beside the number, in its SI unit; None where there was none."""
+    """Returns the limit that was printed beside the number, in its SI unit; None if there was none."""
     given = entry.parameters.get("theoretical")
     return float(given) * entry.scale if isinstance(given, int | float) else None
 

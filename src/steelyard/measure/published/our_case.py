@@ -97,7 +97,7 @@ def _flops(given: Given) -> Answer:
     # The program communicates. A core of the Core 2 Duo is a rank; a node of the cluster has one core, and all of it counts.
     where: Given = {HOSTS: 1, "ranks": given["cores"]} if "cores" in given else {HOSTS: given["nodes"]}
     cases = _make("cluster.flops", "task", "flops", where)
-    if given.get("cores") == 2:  # both of the Core 2 Duo
+    if given.get("cores") == 2:  # the whole processor, a Core 2 Duo
         cases += _make("cluster.flops", "task", "flops", {}, note="all ranks of this run beside the whole processor")
     return cases
 

@@ -32,7 +32,7 @@ class Verified:
 
     @property
     def same(self) -> bool:
-        """Whether the files are as they were when the run ended."""
+        """Returns whether the files are as they were when the run ended."""
         return self.kept and not (self.changed or self.missing or self.added)
 
 

@@ -12,18 +12,18 @@ class ClockWatch:
     """Compares the time of day with the time since the machine started. Nobody can set the second one."""
 
     def __init__(self) -> None:
-        self._ahead = _ahead()
+        self._measure_clock_difference = _measure_clock_difference()
 
     def jump(self) -> str:
         """Returns a sentence if the clock was set since the last call, else an empty text."""
-        before, self._ahead = self._ahead, _ahead()
-        seconds = self._ahead - before
+        before, self._measure_clock_difference = self._measure_clock_difference, _measure_clock_difference()
+        seconds = self._measure_clock_difference - before
         if abs(seconds) < LEAST:
             return ""
         return f"The clock of this machine was set {'forward' if seconds > 0 else 'back'} by {duration(abs(seconds))}."
 
 
-def _ahead() -> float:
+def _measure_clock_difference() -> float:
     while True:
         first, wall, second = (
             time.clock_gettime(time.CLOCK_BOOTTIME),

@@ -60,8 +60,8 @@ def best_of_parts(sensors: Iterable[Sensor]) -> list[Sensor]:
     usable = select_summed(list(sensors))
     groups: dict[tuple[str, str], list[Sensor]] = {}
     for sensor in usable:
-        scope = _scope(sensor)
-        maker = _maker(f"{sensor.name} {sensor.source}") if scope in ("accelerators", "superchip") else ""
+        scope = _find_scope(sensor)
+        maker = _name_maker(f"{sensor.name} {sensor.source}") if scope in ("accelerators", "superchip") else ""
         groups.setdefault(("accelerators" if maker else scope, maker), []).append(sensor)
     if any(maker for _, maker in groups):  # accelerators without a maker may be the same ones
         groups.pop(("accelerators", ""), None)
@@ -72,16 +72,16 @@ def best_of_parts(sensors: Iterable[Sensor]) -> list[Sensor]:
 def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverage:
     """Returns the sensors of one host whose sum is the total, and their scope. `machine` has the number of sockets."""
     every = list(sensors)
-    if {"platform", "processors", "accelerators"} <= {_scope(sensor) for sensor in every}:
-        every = [s for s in every if _scope(s) != "platform"]  # which may contain the accelerators, or not
+    if {"platform", "processors", "accelerators"} <= {_find_scope(sensor) for sensor in every}:
+        every = [s for s in every if _find_scope(s) != "platform"]  # which may contain the accelerators, or not
     by_scope: dict[Scope, list[Sensor]] = {}
     for sensor in best_of_parts(every):
-        by_scope.setdefault(_scope(sensor), []).append(sensor)
+        by_scope.setdefault(_find_scope(sensor), []).append(sensor)
     if node := by_scope.get("node") or by_scope.get("platform"):
-        return Coverage(tuple(node), (_scope(node[0]),))
+        return Coverage(tuple(node), (_find_scope(node[0]),))
     grace = machine is not None and any(SUPERCHIP.search(device.name) for device in machine.devices)
     accelerators = by_scope.get("accelerators", []) + by_scope.get("superchip", [])
-    doubtful = [s for s in accelerators if _scope(s) == "superchip" or (grace and _maker(s.name) != "intel")]
+    doubtful = [s for s in accelerators if _find_scope(s) == "superchip" or (grace and _name_maker(s.name) != "intel")]
     board: Scope = "host" if "host" in by_scope else "module"
     if board in by_scope:
         accelerators = [s for s in accelerators if s not in doubtful]
@@ -89,9 +89,9 @@ def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverag
         by_scope |= {"processors": [], "memory": []}
     if board == "host":  # which contains these
         by_scope |= {"module": [], "rest": []}
-    if 0 < len(_sockets(by_scope.get("memory", []))) < len(_sockets(by_scope.get("processors", []))):
+    if 0 < len(_list_sockets(by_scope.get("memory", []))) < len(_list_sockets(by_scope.get("processors", []))):
         by_scope["memory"] = []  # the memory belongs to some sockets only
-    dies = _sockets(s for s in every if _scope(s) == "processors")
+    dies = _list_sockets(s for s in every if _find_scope(s) == "processors")
     scope = (
         *_list_boards(board, by_scope.get(board, []), machine, dies),
         *_list_boards(PROCESSORS, by_scope.get("processors", []), machine, dies),
@@ -128,7 +128,7 @@ def of_hosts(
     parts = [choose(by_host.get(name, ()), machine) for name in every]
     if len(parts) == 1 and len(full) < 2:
         return parts[0]
-    scopes = {tuple(sorted(map(_kind, part.scope))) for part in parts}
+    scopes = {tuple(sorted(map(_find_kind, part.scope))) for part in parts}
     alike = len({name for name in full if "." in name}) > len(every)  # two hosts whose names differ after the first dot
     if alike or len(scopes) > 1 or not all(part.scope for part in parts):
         return Coverage()
@@ -192,10 +192,10 @@ def shorten(host: str) -> str:
 
 def kinds(scope: Parts) -> frozenset[str]:
     """Returns the kinds of the parts, without the names of one of several: two machines are compared by these."""
-    return frozenset(_kind(part) for part in scope if not SEVERAL.fullmatch(part))
+    return frozenset(_find_kind(part) for part in scope if not SEVERAL.fullmatch(part))
 
 
-def _kind(part: str) -> str:
+def _find_kind(part: str) -> str:
     return ACCELERATOR if part.startswith(ACCELERATOR) else part
 
 
@@ -231,19 +231,19 @@ def contains(scope: Parts, part: str) -> bool:
 # --------------------------------------------------------------------------- sensors
 
 
-def _scope(sensor: Sensor) -> Scope:
+def _find_scope(sensor: Sensor) -> Scope:
     """Returns the scope; older descriptions had the same one for all domains of RAPL, and none for a model."""
     if sensor.name.startswith("rapl/"):
         return scope_of_rapl(sensor.name)
     return "host" if sensor.modelled and not sensor.scope else sensor.scope
 
 
-def _unit(sensor: Sensor) -> str:
+def _name_unit(sensor: Sensor) -> str:
     """Returns the device that the sensor measures, as one of several."""
     return sensor.device or _READING.sub("", sensor.name)
 
 
-def _maker(text: str) -> str:
+def _name_maker(text: str) -> str:
     return next((maker for maker, pattern in _MAKERS.items() if pattern.search(text)), "")
 
 
@@ -251,21 +251,21 @@ def _choose_best(scope: str, sensors: Sequence[Sensor]) -> list[Sensor]:
     """Returns the best sensor of each unit. Units with different systems of names may be the same ones: one system counts."""
     systems: dict[str, dict[str, list[Sensor]]] = {}
     for sensor in sensors:
-        unit = _unit(sensor)
+        unit = _name_unit(sensor)
         # The meters of a node are its supplies or boards: those of one source add up.
-        system = sensor.source if scope in SUMS else _system(unit)
+        system = sensor.source if scope in SUMS else _name_system(unit)
         systems.setdefault(system, {}).setdefault(sensor.name if system == sensor.source else unit, []).append(sensor)
-    best = [[min(members, key=_rank) for members in units.values()] for units in systems.values()]
+    best = [[min(members, key=_rank_sensor) for members in units.values()] for units in systems.values()]
     if not scope:
         return [sensor for members in best for sensor in members]
-    return min(best, key=lambda members: (0 if scope in SUMS else -len(members), max(map(_rank, members))))
+    return min(best, key=lambda members: (0 if scope in SUMS else -len(members), max(map(_rank_sensor, members))))
 
 
-def _system(unit: str) -> str:
+def _name_system(unit: str) -> str:
     return "pci" if unit.startswith("pci:") else re.sub(r"[0-9]+", "#", unit)
 
 
-def _rank(sensor: Sensor) -> tuple[bool, float, bool, str, str]:
+def _rank_sensor(sensor: Sensor) -> tuple[bool, float, bool, str, str]:
     """Sorts counters first, and then powers by the time for which a reading stands; of equal ones a mean is the first."""
     counts = sensor.quantity == "energy"
     moment = 0.0 if counts or sensor.window else MOMENTARY
@@ -279,7 +279,7 @@ def _list_boards(kind: str, sensors: Sequence[Sensor], machine: Machine | None, 
     `dies` are those of all sensors. The kernel names a die only if its package has several.
     """
     sockets = len({core.socket for core in machine.cores}) if machine else 0
-    read = _sockets(sensors)
+    read = _list_sockets(sensors)
     packages = Counter(name.partition(" ")[0] for name in read)
     of_packages = Counter(name.partition(" ")[0] for name in dies if " " in name)
     is_whole = (
@@ -290,9 +290,9 @@ def _list_boards(kind: str, sensors: Sequence[Sensor], machine: Machine | None, 
     return [f"{kind.removesuffix('s')} {name}" for name in sorted(read)]
 
 
-def _sockets(sensors: Iterable[Sensor]) -> set[str]:
+def _list_sockets(sensors: Iterable[Sensor]) -> set[str]:
     """Returns the numbers of the sockets in the names of the sensors: '0', or '0 die 1' for one of several dies."""
-    matches = (_SOCKET.search(_unit(sensor)) for sensor in sensors)
+    matches = (_SOCKET.search(_name_unit(sensor)) for sensor in sensors)
     return {f"{match[1]} die {match[2]}" if match[2] else match[1] for match in matches if match}
 
 
@@ -301,7 +301,7 @@ def _sockets(sensors: Iterable[Sensor]) -> set[str]:
 
 def _is_of_processors(device: Device) -> bool:
     """Returns whether the processors compute the device's work, or it lies in their package."""
-    return device.kind == "CPU" or (device.shares_memory and _maker(device.name) in ("intel", "amd"))
+    return device.kind == "CPU" or (device.shares_memory and _name_maker(device.name) in ("intel", "amd"))
 
 
 def _is_in_scope(scope: Parts, device: Device | None, devices: Sequence[Device]) -> bool:
@@ -312,9 +312,9 @@ def _is_in_scope(scope: Parts, device: Device | None, devices: Sequence[Device])
         return contains(scope, PROCESSORS)
     if MODULE in scope and SUPERCHIP.search(device.name):
         return True
-    maker, cards = _maker(device.name), [_maker(part) for part in scope if part.startswith(ACCELERATOR)]
+    maker, cards = _name_maker(device.name), [_name_maker(part) for part in scope if part.startswith(ACCELERATOR)]
     apart = [d for d in devices if not _is_of_processors(d)]
     if not any(cards):
         return len(cards) >= len(apart)
-    dies = sum(0.5 if _TWO_DIES.search(d.name) else 1.0 for d in apart if _maker(d.name) == maker)
+    dies = sum(0.5 if _TWO_DIES.search(d.name) else 1.0 for d in apart if _name_maker(d.name) == maker)
     return bool(maker) and cards.count(maker) >= dies

@@ -102,7 +102,7 @@ def course(trace: Trace, several: bool = False) -> Course | None:
     at, value = trace.at[usable], trace.value[usable]
     if len(at) < 2 or trace.sensor.quantity not in ("energy", "power"):
         return None
-    seconds = _steady_times(at)
+    seconds = _make_times_steady(at)
     first = np.concatenate(([True], np.diff(seconds) > 0))  # two at one moment are one
     seconds, value = seconds[first], value[first]
     if len(seconds) < 2:
@@ -111,7 +111,7 @@ def course(trace: Trace, several: bool = False) -> Course | None:
     return made(trace.sensor, int(at[0]), seconds, value)
 
 
-def _steady_times(at: Moments) -> Values:
+def _make_times_steady(at: Moments) -> Values:
     """Returns seconds after the first reading. If the device's clock went back, the usual step is used instead."""
     steps = np.diff(at) * NANO
     forward = steps[steps > 0]
@@ -182,11 +182,11 @@ def _integrate_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> 
     return Course(
         sensor=sensor, origin=origin, at=at - late, joules=_sum_steps(joules), low=low, high=high, gap=missing,
         scatter=scatter,
-        blur=2 * late, grain=0.0, offset=sensor.resolution / 2, step=sensor.resolution or _step(watts),
+        blur=2 * late, grain=0.0, offset=sensor.resolution / 2, step=sensor.resolution or _find_printed_step(watts),
     )  # fmt: skip
 
 
-def _step(watts: Values) -> float:
+def _find_printed_step(watts: Values) -> float:
     """Returns the common step of printed values (W): a whole watt, a tenth … or a multiple; 0 if there is none."""
     distinct = np.unique(watts)
     for digits in range(PRINTED + 1):

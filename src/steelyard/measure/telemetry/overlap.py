@@ -62,7 +62,7 @@ class _Table:
             steps = np.full(2, steps.min())  # with few values a step looks too long
         step = ROUNDED * float(steps.sum())
         if len({self.courses[place].sensor.quantity for place in places}) > 1:
-            skew = skew + sum(_scatter(self.courses[place], self.watts.shape[1]) for place in places)
+            skew = skew + sum(_measure_scatter(self.courses[place], self.watts.shape[1]) for place in places)
         tolerance = skew + step + 1e-9 * np.abs(self.watts[places[0]])
         return tolerance, 4 * skew + 1.25 * step + 4e-9 * np.abs(self.watts[places[0]])
 
@@ -77,7 +77,7 @@ def resolve(courses: Mapping[str, Course]) -> dict[str, Course]:
         if not sensor.modelled:
             sources.setdefault(sensor.source, []).append(sensor.name)
     for names in sources.values():
-        table = _table([courses[keys[name]] for name in names]) if len(names) > 1 else None
+        table = _make_table([courses[keys[name]] for name in names]) if len(names) > 1 else None
         for part, overlap in _find_overlaps(table).items() if table else ():
             course = courses[keys[part]]
             sensor = replace(course.sensor, part_of=overlap.holder) if overlap.sure else course.sensor
@@ -91,12 +91,12 @@ def _free_parts(courses: Mapping[str, Course], contents: Contents) -> dict[str, 
     certain = [course.sensor for course in courses.values() if not course.overlap or course.overlap.sure]
     for holders, parts in sorted(contents(certain), key=lambda pair: len(pair[1])):
         held, wholes = [result[name] for name in parts], [result[name] for name in holders]
-        if (still := _is_stuck(held, wholes)) or _are_more_than(held, wholes):
-            _free(result, holders, parts, still)
+        if (still := _is_stuck(held, wholes)) or _exceed_wholes(held, wholes):
+            _remove_overlap(result, holders, parts, still)
     return {key: result[course.sensor.name] for key, course in courses.items()}
 
 
-def _free(courses: dict[str, Course], holders: Sequence[str], parts: Sequence[str], still: bool) -> None:
+def _remove_overlap(courses: dict[str, Course], holders: Sequence[str], parts: Sequence[str], still: bool) -> None:
     """Replaces the courses so that the holders count nowhere, and what they contain counts."""
     overlap = Overlap(joined(holders), False, True, more=not still, still=still)
     above = {name: courses[name].sensor.part_of for name in holders}
@@ -138,7 +138,7 @@ def _find_common_time(courses: Sequence[Course]) -> tuple[int, int]:
     return begin, min(course.origin + round(float(course.at[-1]) / NANO) for course in courses)
 
 
-def _are_more_than(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
+def _exceed_wholes(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
     begin, end = _find_common_time((*parts, *wholes))
     spent = [[energy(course, begin, end) if end > begin else None for course in side] for side in (parts, wholes)]
     low = sum(e.low * (1 - (c.sensor.error or 0.0)) for e, c in zip(spent[0], parts, strict=True) if e)
@@ -180,7 +180,7 @@ def sentences(courses: Mapping[str, Course], wrong: bool = False) -> list[str]:
     for course in courses.values():
         if course.overlap and (course.overlap.more or course.overlap.still or not wrong):
             groups.setdefault(course.overlap, []).append(course.sensor)
-    return [_sentence(overlap, parts) for overlap, parts in groups.items()]
+    return [_describe_overlap(overlap, parts) for overlap, parts in groups.items()]
 
 
 def doubtful(courses: Mapping[str, Course]) -> set[str]:
@@ -188,7 +188,7 @@ def doubtful(courses: Mapping[str, Course]) -> set[str]:
     return {course.sensor.name for course in courses.values() if course.overlap and not course.overlap.sure}
 
 
-def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
+def _describe_overlap(of: Overlap, parts: Sequence[Sensor]) -> str:
     names, more = joined(sensor.name for sensor in parts), len(parts) > 1
     if of.more:
         sources, them = joined(dict.fromkeys(sensor.source for sensor in parts)), "them" if more else "it"
@@ -218,7 +218,7 @@ def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
     )
 
 
-def _table(courses: Sequence[Course]) -> _Table | None:
+def _make_table(courses: Sequence[Course]) -> _Table | None:
     """Returns None if the courses have no time in common without gaps."""
     spans = [float(course.at[-1] - course.at[0]) for course in courses]
     long = [course for course, span in zip(courses, spans, strict=True) if span >= max(spans) / 2]
@@ -284,7 +284,7 @@ def _bound_error(course: Course, watts: Values, skew: float) -> Values:
     return shift + 2 * course.sensor.resolution + course.sensor.update / 2 * np.abs(watts)
 
 
-def _scatter(course: Course, blocks: int) -> float:
+def _measure_scatter(course: Course, blocks: int) -> float:
     """Returns W: the uncertainty between the readings of a momentary power, in a block."""
     return SURE * float(np.sqrt(course.scatter.sum() * blocks)) / float(course.at[-1] - course.at[0])
 

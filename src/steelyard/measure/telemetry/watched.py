@@ -150,10 +150,10 @@ def add(sensors: Sequence[Sensor], parts: Mapping[str, Energy], doubtful: Collec
     names = [sensor.name for sensor in sensors]
     if not names or any(name not in parts for name in names):
         return None
-    return _sum([parts[name] for name in names], [parts[name] for name in names if name not in doubtful])
+    return _sum_parts([parts[name] for name in names], [parts[name] for name in names if name not in doubtful])
 
 
-def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
+def _sum_parts(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
     """Adds sensors over the same time. The greatest powers of several need not coincide, so that their sum has none."""
     one = len(parts) == 1
     return Energy(
@@ -164,7 +164,7 @@ def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
 
 
 def name_load(load: Account | None) -> str:
-    """That others kept so many processors busy while the idle power was taken; "" where that is few enough, or not known."""
+    """Returns a note if other processes kept processors busy while the idle power was read; "" if few, or unknown."""
     if load is None or load.share <= QUIET:
         return ""
     return (
@@ -199,10 +199,10 @@ def disagreements(sensors: Sequence[Sensor], claims: Mapping[str, Energy]) -> li
         if len(scopes) == 1 and spent.joules > 0 and spent.seconds > (1 - ALIKE) * longest:
             low, high = spent.low * (1 - error), spent.high * (1 + error)
             compared.append(_Claim(source, usable[0].scope, spent.power, low / spent.seconds, high / spent.seconds))
-    return [sentence for pair in permutations(compared, 2) if (sentence := _disagreement(*pair))]
+    return [sentence for pair in permutations(compared, 2) if (sentence := _describe_disagreement(*pair))]
 
 
-def _disagreement(one: _Claim, other: _Claim) -> str:
+def _describe_disagreement(one: _Claim, other: _Claim) -> str:
     """Returns a sentence if the first source shows more than is possible; else ""."""
     if one.low <= other.high or not one.scope or other.scope not in (one.scope, "node"):
         return ""

@@ -136,7 +136,7 @@ class Batch:
 class Scheduler:
     """A batch scheduler. `allocation` tells from the environment what it gave this job, None outside of one.
 
-    MachineFailed where the variables contradict each other. Without a `launcher` of its own mpiexec starts the ranks, without
+    MachineFailed if the variables contradict each other. Without a `launcher` of its own mpiexec starts the ranks, without
     `batch` nothing is submitted.
     """
 

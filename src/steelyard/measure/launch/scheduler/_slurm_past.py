@@ -24,7 +24,7 @@ def list_runs(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
     silent = []
     for words, read in ((_SACCT, _read_sacct), (_SCONTROL, _read_scontrol)):
         done = ask([*words, job], "")
-        if runs := _read(done, now, read):
+        if runs := _read_past_jobs(done, now, read):
             return runs
         silent.append(f"{words[len(_EPOCH)]} {_describe_answer(done)}")
     raise MachineFailed(
@@ -33,7 +33,7 @@ def list_runs(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
     )
 
 
-def _read(done: Answer, now: float, read: Callable[[str], Iterator[tuple[str, str, str]]]) -> tuple[Ran, ...]:
+def _read_past_jobs(done: Answer, now: float, read: Callable[[str], Iterator[tuple[str, str, str]]]) -> tuple[Ran, ...]:
     if done.returncode != 0:
         return ()
     runs = []

@@ -42,11 +42,11 @@ _SIGNALLED = 128  # a return code above is a signal's number and this
 def argv(job: Job) -> list[str]:
     """Returns the command line. Without hosts all ranks run on the instance's first node, where a batch script runs.
 
-    Flux spreads ranks evenly over nodes in its own order. MachineFailed where the job asks for other numbers.
+    Flux spreads ranks evenly over nodes in its own order. MachineFailed if the job asks for other numbers.
     """
     # Open MPI supports only PMIx, which is a plug-in of Flux; the others use Flux's default.
     meets = ["-opmi=pmix"] if mpi.of(job.mpi).meets == "pmix" else []
-    words = ["flux", "run", *_places(job), f"--taskmap={job.mapping}", *meets]
+    words = ["flux", "run", *_name_places(job), f"--taskmap={job.mapping}", *meets]
     # Only the first rank reads the cases. A rank that dies ends all, since the others would wait for ever.
     words += ["--input=0", "--unbuffered", "-oexit-on-error", "-ocpu-affinity=off"]
     return [*words, *within(job, "--cwd="), *job.extra, str(job.program)]
@@ -64,7 +64,7 @@ def start_alone(host: str, within: bool) -> list[str]:
     return [*words, "env", "--unset=FLUX_URI", "--unset=FLUX_JOB_ID"]
 
 
-def _places(job: Job) -> list[str]:
+def _name_places(job: Job) -> list[str]:
     if not job.hosts:
         return ["--nodes=1", "--requires=rank:0", f"--tasks-per-node={job.ranks}"]
     counts = Counter(places(job))
@@ -93,14 +93,14 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     number = search(job, r"^\S+$")
     if job.returncode != 0 or not number:
         return None
-    nodes = hostlist.expand(_output("getattr", "hostlist"))
+    nodes = hostlist.expand(_ask_flux("getattr", "hostlist"))
     given = environ.get("STEELYARD_RANKS_PER_NODE", "")  # set by our own batch script
-    cores = _output("resource", "list", "--states=all", "--no-header", "--format={ncores}")
+    cores = _ask_flux("resource", "list", "--states=all", "--no-header", "--format={ncores}")
     slots = int(given) if given.isdecimal() else int(cores) // len(nodes) if cores.isdecimal() else 1
     return Allocation(number.group(), tuple(Host(name, max(1, slots)) for name in nodes))
 
 
-def _output(*words: str) -> str:
+def _ask_flux(*words: str) -> str:
     done = ask(["flux", *words])
     word = search(done, r"^\S+$")
     if done.returncode != 0 or not word:
@@ -147,7 +147,7 @@ def read_state(about: Mapping[str, object]) -> State:
     signal = -code if code < 0 else max(0, code - _SIGNALLED)
     return State(
         STATES.get(name, name),
-        _reason(about),
+        _read_reason(about),
         nodes,
         host,
         0 if signal else code,
@@ -156,7 +156,7 @@ def read_state(about: Mapping[str, object]) -> State:
     )
 
 
-def _reason(about: Mapping[str, object]) -> str:
+def _read_reason(about: Mapping[str, object]) -> str:
     """Returns why a job waits, or what ended it."""
     part: object = about
     for name in ("annotations", "sched", "reason_pending"):

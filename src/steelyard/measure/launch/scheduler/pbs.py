@@ -62,7 +62,7 @@ def read_state(about: Mapping[str, object]) -> State:
     """Converts the attributes of a job."""
     letter, comment = str(about.get("job_state", "")), str(about.get("comment", ""))
     hosts = [part.partition("/")[0] for part in str(about.get("exec_host", "")).split("+")]
-    took, asked = (_walltime(about.get(name)) for name in ("resources_used", "Resource_List"))
+    took, asked = (_read_walltime(about.get(name)) for name in ("resources_used", "Resource_List"))
     common = State("", comment, "+".join(dict.fromkeys(hosts)), hosts[0], took=took)
     if letter in STATES:
         return replace(common, name=STATES[letter], reason="" if letter in "BR" else comment)
@@ -76,15 +76,15 @@ def read_state(about: Mapping[str, object]) -> State:
     if status <= _SHELL_SIGNALLED:
         return replace(common, name="FAILED" if status else "COMPLETED", code=status)
     signal = status - (_SIGNALLED if status > _SIGNALLED else _SHELL_SIGNALLED)
-    over = asked and _seconds(took) >= _seconds(asked)
+    over = asked and _parse_seconds(took) >= _parse_seconds(asked)
     return replace(common, name="TIMEOUT" if over else "FAILED", signal=signal)
 
 
-def _walltime(resources: object) -> str:
+def _read_walltime(resources: object) -> str:
     return str(resources.get("walltime", "")) if isinstance(resources, Mapping) else ""
 
 
-def _seconds(clock: str) -> int:
+def _parse_seconds(clock: str) -> int:
     """'01:30:00' → 5400; 0 for anything else."""
     parts = clock.split(":")
     return sum(60**i * int(part) for i, part in enumerate(reversed(parts))) if all(map(str.isdecimal, parts)) else 0

@@ -48,7 +48,7 @@ def argv(job: Job) -> list[str]:
     another order, or different numbers of ranks, the command line names the host of every rank.
     """
     meets = mpi.of(job.mpi).meets
-    words = ["srun", *([f"--mpi={meets}"] if meets else []), *_places(job), f"--ntasks={job.ranks}"]
+    words = ["srun", *([f"--mpi={meets}"] if meets else []), *_name_places(job), f"--ntasks={job.ranks}"]
     # Only the first rank reads the cases. A rank that dies ends all, since the others would wait for ever.
     words += ["--input=0", "--unbuffered", "--kill-on-bad-exit=1", "--cpu-bind=none", "--export=ALL"]
     return [*words, *within(job, "--chdir="), *job.extra, str(job.program)]
@@ -73,7 +73,7 @@ def start_alone(host: str, within: bool) -> list[str]:
     return ["env", *hidden, *step, "env", "--unset=SLURM_JOB_ID", "--unset=SLURM_JOBID"]
 
 
-def _places(job: Job) -> list[str]:
+def _name_places(job: Job) -> list[str]:
     """Returns the options for the number of ranks on each node."""
     if not job.hosts:
         crowded = ["--overcommit"] if job.ranks > 1 else []  # the number of allocated processors is not known
@@ -113,13 +113,13 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     name = next((n for n in ("SLURM_JOB_NODELIST", "SLURM_NODELIST") if environ.get(n)), None)
     if not job or not name:
         return None
-    nodes = _read(environ, name, hostlist.expand)
+    nodes = _read_variable(environ, name, hostlist.expand)
     counts = []
     # In a step's environment (srun --pty bash) the tasks are those of the step.
     within = "SLURM_STEP_ID" in environ
     for variable in ("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"):
         is_set = environ.get(variable) and not (within and variable == "SLURM_TASKS_PER_NODE")
-        counted = _read(environ, variable, expand_counts) if is_set else ()
+        counted = _read_variable(environ, variable, expand_counts) if is_set else ()
         if counted and len(counted) != len(nodes):
             raise MachineFailed(
                 f"Slurm's variable {variable}='{environ[variable]}' is for {len(counted)} nodes, but {name}='{environ[name]}' "
@@ -146,7 +146,7 @@ def expand_counts(text: str) -> tuple[int, ...]:
 _Read = TypeVar("_Read")
 
 
-def _read(environ: Mapping[str, str], name: str, read: Callable[[str], _Read]) -> _Read:
+def _read_variable(environ: Mapping[str, str], name: str, read: Callable[[str], _Read]) -> _Read:
     try:
         return read(environ[name])
     except ValueError as error:
@@ -168,8 +168,8 @@ def batch_script(request: Request) -> str:
         "time": request.time,
         "partition": request.partition,
         "account": request.account,
-        "output": f"{_literal(request.folder)}/{OUTPUTS.format(job='%j', kind='out')}",
-        "error": f"{_literal(request.folder)}/{OUTPUTS.format(job='%j', kind='err')}",
+        "output": f"{_escape_percents(request.folder)}/{OUTPUTS.format(job='%j', kind='out')}",
+        "error": f"{_escape_percents(request.folder)}/{OUTPUTS.format(job='%j', kind='err')}",
     }
     words = ["--job-name=steelyard", *(f"--{name}={value}" for name, value in asked.items() if value is not None)]
     # If Slurm restarted the job, it would start a new run.
@@ -177,7 +177,7 @@ def batch_script(request: Request) -> str:
     return script(request, "#SBATCH", map(shlex.quote, words))
 
 
-def _literal(folder: Path) -> str:
+def _escape_percents(folder: Path) -> str:
     """Returns the folder with doubled percent signs, which Slurm would otherwise replace."""
     return str(folder).replace("%", "%%")
 
@@ -222,8 +222,8 @@ def array_words(folder: Path, tasks: int) -> tuple[str, ...]:
     """Returns the options for so many tasks, numbered from 0."""
     return (
         f"--array=0-{tasks - 1}",
-        f"--output={_literal(folder)}/task-%a.out",
-        f"--error={_literal(folder)}/task-%a.err",
+        f"--output={_escape_percents(folder)}/task-%a.out",
+        f"--error={_escape_percents(folder)}/task-%a.err",
     )
 
 

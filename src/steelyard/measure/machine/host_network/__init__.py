@@ -52,13 +52,13 @@ def describe(root: str = "/") -> dict[str, Any]:
     With a `root` other than / only the recorded files below it are read.
     """
     files = _Files(root)
-    of_kernel = _kernel_timeout(files)
+    of_kernel = _read_kernel_timeout(files)
     of_routes = routes.read_route_timeouts() if files.live else {}
-    interfaces = [_interface(files, name, of_routes.get(name, of_kernel)) for name in _choose_interfaces(files)]
+    interfaces = [_describe(files, name, of_routes.get(name, of_kernel)) for name in _choose_interfaces(files)]
     hidden = "" if files.exists(_NET) else f"there is no {_NET} here: not in this kernel, or hidden by a container"
     return {
-        "interfaces": [*interfaces, *_fabric_ports(files)][:MOST],
-        "settings": list(_settings(files)),
+        "interfaces": [*interfaces, *_describe_fabric_ports(files)][:MOST],
+        "settings": list(_list_settings(files)),
         "reason": hidden,
     }
 
@@ -132,11 +132,11 @@ def _has_address(files: _Files, name: str) -> bool:
     return True
 
 
-def _interface(files: _Files, name: str, timeout: tuple[float, str]) -> dict[str, Any]:
+def _describe(files: _Files, name: str, timeout: tuple[float, str]) -> dict[str, Any]:
     folder = f"{_NET}/{name}"
     reasons: dict[str, str] = {}
-    driver, firmware = _driver(files, name)
-    rate, why = _rate(files, folder, driver)
+    driver, firmware = _name_driver(files, name)
+    rate, why = _read_rate(files, folder, driver)
     if rate is None:
         reasons["link_rate"] = why
     duplex = files.text(f"{folder}/duplex")
@@ -148,7 +148,7 @@ def _interface(files: _Files, name: str, timeout: tuple[float, str]) -> dict[str
     mtu = files.text(f"{folder}/mtu") or ""
     return {
         "name": name,
-        "kind": _kind(files, folder),
+        "kind": _name_kind(files, folder),
         "driver": driver or None,
         "firmware": firmware,
         "link_rate": rate,
@@ -162,7 +162,7 @@ def _interface(files: _Files, name: str, timeout: tuple[float, str]) -> dict[str
     }
 
 
-def _kind(files: _Files, folder: str) -> str:
+def _name_kind(files: _Files, folder: str) -> str:
     if files.text(f"{folder}/type") == _IPOIB:
         return "IP over InfiniBand"
     events = dict(line.partition("=")[::2] for line in (files.text(f"{folder}/uevent") or "").splitlines())
@@ -171,14 +171,14 @@ def _kind(files: _Files, folder: str) -> str:
     return "Ethernet" if files.exists(f"{folder}/device") else "virtual"
 
 
-def _driver(files: _Files, name: str) -> tuple[str, str]:
+def _name_driver(files: _Files, name: str) -> tuple[str, str]:
     """Returns (driver, version of its firmware). Interfaces without a device have a driver, too: veth, bridge."""
     of_device = files.target(f"{_NET}/{name}/device/driver")
     driver, firmware = ethtool.ask_driver(name) if files.live else ("", "")
     return of_device or driver, firmware
 
 
-def _rate(files: _Files, folder: str, driver: str) -> tuple[float | None, str]:
+def _read_rate(files: _Files, folder: str, driver: str) -> tuple[float | None, str]:
     """Returns (bit/s, "") or (None, reason). A virtual link has no rate of its own, although some drivers state one."""
     text = files.text(f"{folder}/speed")
     mbit = int(text) if text and re.fullmatch(r"-?\d{1,9}", text) else -1
@@ -192,7 +192,7 @@ def _rate(files: _Files, folder: str, driver: str) -> tuple[float | None, str]:
     return mbit * 1e6, ""
 
 
-def _kernel_timeout(files: _Files) -> tuple[float, str]:
+def _read_kernel_timeout(files: _Files) -> tuple[float, str]:
     path = "/proc/sys/net/ipv4/tcp_rto_min_us"  # since Linux 6.11
     text = files.text(path) or ""
     if text.isdecimal() and len(text) < 20:
@@ -200,7 +200,7 @@ def _kernel_timeout(files: _Files) -> tuple[float, str]:
     return KERNEL_TIMEOUT, "the value of every Linux kernel without another setting"
 
 
-def _fabric_ports(files: _Files) -> Iterator[dict[str, Any]]:
+def _describe_fabric_ports(files: _Files) -> Iterator[dict[str, Any]]:
     """Yields the active ports of InfiniBand and Omni-Path adapters, which may have no interface of IP."""
     for device in files.names(_FABRIC):
         for port in files.names(f"{_FABRIC}/{device}/ports"):
@@ -219,7 +219,7 @@ def _fabric_ports(files: _Files) -> Iterator[dict[str, Any]]:
             }
 
 
-def _settings(files: _Files) -> Iterator[dict[str, Any]]:
+def _list_settings(files: _Files) -> Iterator[dict[str, Any]]:
     for name, path in _SETTINGS.items():
         source = f"/proc/sys/net/{path}"
         text = files.text(source)

@@ -21,7 +21,7 @@ _MODERATION = {"rx_usecs": 1, "rx_frames": 2, "tx_usecs": 5, "tx_frames": 6, "ad
 def ask_driver(name: str) -> tuple[str, str]:
     """Returns the driver of an interface and the version of the adapter's firmware; "" for what the kernel does not report."""
     try:
-        answer = _ethtool(name, _DRIVER, 196)  # struct ethtool_drvinfo
+        answer = _ask_ethtool(name, _DRIVER, 196)  # struct ethtool_drvinfo
     except OSError:
         return "", ""
     driver, firmware = (answer[at : at + 32].split(b"\0")[0].decode("ascii", "replace") for at in (4, 68))
@@ -49,10 +49,10 @@ def ask_features(name: str) -> dict[str, Any]:
 
 
 def _ask_numbers(name: str, question: int, count: int) -> tuple[int, ...]:
-    return struct.unpack(f"{count}I", _ethtool(name, question, 4 * count))
+    return struct.unpack(f"{count}I", _ask_ethtool(name, question, 4 * count))
 
 
-def _ethtool(name: str, question: int, size: int) -> bytes:
+def _ask_ethtool(name: str, question: int, size: int) -> bytes:
     """Asks the kernel one question about an interface. OSError if it has no answer."""
     data = array.array("B", struct.pack("I", question).ljust(size, b"\0"))
     request = struct.pack("16sP16x", name.encode(), data.buffer_info()[0])

@@ -16,7 +16,7 @@ def read_route_timeouts() -> dict[str, tuple[float, str]]:
     """Returns by interface the smallest time-out that a route sets (s), and on how many of its routes."""
     values: dict[str, list[int | None]] = {}
     with contextlib.suppress(OSError, struct.error):
-        for interface, milliseconds in _routes():
+        for interface, milliseconds in _list_routes():
             values.setdefault(interface, []).append(milliseconds)
     return {
         name: (min(given) / 1e3, f"rto_min of {len(given)} of {len(every)} routes")
@@ -25,7 +25,7 @@ def read_route_timeouts() -> dict[str, tuple[float, str]]:
     }
 
 
-def _routes() -> Iterator[tuple[str, int | None]]:
+def _list_routes() -> Iterator[tuple[str, int | None]]:
     """Yields (interface, rto_min in ms or None) of every unicast route of the main tables."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:
         kernel.settimeout(2.0)
@@ -33,14 +33,14 @@ def _routes() -> Iterator[tuple[str, int | None]]:
         kernel.send(struct.pack("IHHII", 28, _GET_ROUTE, 0x301, 1, 0) + bytes(12))
         while True:
             packet = kernel.recv(1 << 17)
-            for kind, body in _messages(packet):
+            for kind, body in _split_messages(packet):
                 if kind != _NEW_ROUTE:
                     return
                 if body[7] == _UNICAST:  # rtm_type
                     yield from _read_route(body[12:])
 
 
-def _messages(packet: bytes) -> Iterator[tuple[int, bytes]]:
+def _split_messages(packet: bytes) -> Iterator[tuple[int, bytes]]:
     while len(packet) >= 16:
         length, kind = struct.unpack_from("IH", packet)
         yield kind, packet[16:length]
@@ -48,15 +48,15 @@ def _messages(packet: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _read_route(body: bytes) -> Iterator[tuple[str, int | None]]:
-    attributes = dict(_attributes(body))
+    attributes = dict(_split_attributes(body))
     if _OUT in attributes:
-        metrics = dict(_attributes(attributes.get(_METRICS, b"")))
+        metrics = dict(_split_attributes(attributes.get(_METRICS, b"")))
         rto = struct.unpack("I", metrics[_RTO_MIN][:4])[0] if _RTO_MIN in metrics else None
         with contextlib.suppress(OSError):
             yield socket.if_indextoname(struct.unpack("I", attributes[_OUT])[0]), rto
 
 
-def _attributes(body: bytes) -> Iterator[tuple[int, bytes]]:
+def _split_attributes(body: bytes) -> Iterator[tuple[int, bytes]]:
     while len(body) >= 4:
         length, kind = struct.unpack_from("HH", body)
         if length < 4:

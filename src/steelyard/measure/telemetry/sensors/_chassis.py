@@ -107,7 +107,7 @@ def survey(service: Service) -> list[Chassis]:
     for chassis in sorted(every, key=lambda contained_link: not contained_link.box):
         # A board is left out if its box has a power: reading dozens of boards would make the readings rare.
         if chassis.path in abouts and (chassis.box or not holder(chassis, every)):
-            _fill(service, chassis, abouts[chassis.path])
+            _fill_chassis(service, chassis, abouts[chassis.path])
     return every
 
 
@@ -116,7 +116,7 @@ def _make_chassis(path: str) -> Chassis:
     return Chassis(path=path, label=label, box=not _WITHIN.match(label))
 
 
-def _fill(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
+def _fill_chassis(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
     """Searches one schema after the other for the power of the whole chassis."""
     for name, look in _SCHEMAS:
         if chassis.whole or not (path := link(about.get(name))):
@@ -132,7 +132,7 @@ def _fill(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
         chassis.whole, chassis.energy = chassis.energy, []
 
 
-def _power(service: Service, chassis: Chassis, path: str) -> None:
+def _read_power(service: Service, chassis: Chassis, path: str) -> None:
     """Reads PowerControl. The first member is always the chassis. The others are parts, which PhysicalContext names."""
     power = service.get(path)
     controls = power.get("PowerControl")
@@ -162,7 +162,7 @@ def _power(service: Service, chassis: Chassis, path: str) -> None:
         _drop_supplies_without_power(chassis, path, power)
 
 
-def _environment(service: Service, chassis: Chassis, path: str) -> None:
+def _read_environment(service: Service, chassis: Chassis, path: str) -> None:
     metrics = service.get(path)
     watts = number(metrics, ("PowerWatts", "Reading"))
     if watts is not None and _is_running(chassis, path, watts):
@@ -176,7 +176,7 @@ def _environment(service: Service, chassis: Chassis, path: str) -> None:
             chassis.energy.append(point)
 
 
-def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
+def _read_power_subsystem(service: Service, chassis: Chassis, path: str) -> None:
     """Reads the supplies by their metrics: the input power, or else the output power."""
     supplies = link(service.get(path).get("PowerSupplies"))
     readings: dict[str, Any] = {}
@@ -194,7 +194,7 @@ def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
     _drop_supplies_without_power(chassis, path, readings)
 
 
-def _sensors(service: Service, chassis: Chassis, path: str) -> None:
+def _read_sensors(service: Service, chassis: Chassis, path: str) -> None:
     """Reads the power sensors. PhysicalContext, or else the makers' names, show which are of the whole chassis."""
     powers: list[tuple[str, Point, float]] = []
     contexts: list[str] = []
@@ -249,10 +249,10 @@ def _drop_supplies_without_power(chassis: Chassis, path: str, readings: Any) -> 
 
 
 _SCHEMAS: tuple[tuple[str, Callable[[Service, Chassis, str], None]], ...] = (
-    ("Power", _power),
-    ("EnvironmentMetrics", _environment),
-    ("PowerSubsystem", _subsystem),
-    ("Sensors", _sensors),
+    ("Power", _read_power),
+    ("EnvironmentMetrics", _read_environment),
+    ("PowerSubsystem", _read_power_subsystem),
+    ("Sensors", _read_sensors),
 )
 
 

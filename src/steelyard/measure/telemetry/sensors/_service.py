@@ -70,12 +70,12 @@ def link(to: Any) -> str:
 def open_service(settings: Mapping[str, str]) -> tuple[Service, str]:
     """Opens the service from the settings of a user. Returns it and its host. UsageError for invalid settings."""
     expect("redfish", settings, SETTINGS, ("url",))
-    host, url = _address(settings["url"])
-    opener = _opener(settings.get("ca"), url.startswith("https:"))
-    return Service(url, {"Accept": "application/json", **_who(settings)}, opener), host
+    host, url = _split_address(settings["url"])
+    opener = _make_opener(settings.get("ca"), url.startswith("https:"))
+    return Service(url, {"Accept": "application/json", **_read_credentials(settings)}, opener), host
 
 
-def _address(url: str) -> tuple[str, str]:
+def _split_address(url: str) -> tuple[str, str]:
     """Returns (host, the address without a path). Plain HTTP would show the password to everyone on the network path."""
     try:
         parts = urlsplit(url)
@@ -90,17 +90,17 @@ def _address(url: str) -> tuple[str, str]:
     return host, f"{parts.scheme}://{parts.netloc}"
 
 
-def _who(settings: Mapping[str, str]) -> dict[str, str]:
+def _read_credentials(settings: Mapping[str, str]) -> dict[str, str]:
     """Returns the header with the user: a session token, or else name and password; none if neither is given."""
     if "token-file" in settings:
-        return {"X-Auth-Token": _secret(settings, "token-file")}
+        return {"X-Auth-Token": _read_secret(settings, "token-file")}
     if "user" in settings:
-        pair = f"{settings['user']}:{_secret(settings, 'password-file')}"
+        pair = f"{settings['user']}:{_read_secret(settings, 'password-file')}"
         return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
     return {}
 
 
-def _secret(settings: Mapping[str, str], name: str) -> str:
+def _read_secret(settings: Mapping[str, str], name: str) -> str:
     expect("redfish", settings, SETTINGS, (name,))
     word = secret(Path(settings[name]), name.removesuffix("-file")).strip()
     if not word.isascii() or not word.isprintable():
@@ -110,7 +110,7 @@ def _secret(settings: Mapping[str, str], name: str) -> str:
     return word
 
 
-def _opener(authority: str | None, secure: bool) -> "OpenerDirector":
+def _make_opener(authority: str | None, secure: bool) -> "OpenerDirector":
     """Returns an opener of addresses. It checks certificates against the system or the given file, and follows no redirection."""
     import ssl
     from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor, HTTPHandler, HTTPSHandler, OpenerDirector

@@ -19,7 +19,7 @@ def find_feeding(labels: Sequence[str]) -> list[int]:
 
     The input of a supply contains its output, and both contain the power of its parts.
     """
-    names = [_words(label) for label in labels]
+    names = [_split_words(label) for label in labels]
     whole = [place for place, name in enumerate(names) if _WHOLE.match(name) and not _NO_POWER.search(name)]
     if whole:
         return [min(whole, key=lambda place: bool(_OUT.search(names[place])))]
@@ -32,7 +32,7 @@ def find_feeding(labels: Sequence[str]) -> list[int]:
     return sorted(min(sensors)[1] for sensors in supplies.values())
 
 
-def _words(label: str) -> str:
+def _split_words(label: str) -> str:
     """Returns the words of a label: 'PSU1_PowerIn' → 'psu1 power in'."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)
     apart = re.sub(r"[^a-z0-9#]+", " ", apart.lower()).strip()

@@ -24,10 +24,10 @@ _SOURCE = "command"
 def parse(text: str, place: str, name: str, unit: str, window: float, scope: Scope = "") -> dict[Sensor, float]:
     """Reads an answer: lines with their own unit and name, or one number with the given ones."""
     lines = text.splitlines()
-    kept = _measured(map(_words, lines))
+    kept = _parse_measured(map(_split_line, lines))
     alone = [line for line in lines if number(line) is not None]
     if not kept and len(alone) == 1:
-        kept = _measured([(name, alone[0], unit)])
+        kept = _parse_measured([(name, alone[0], unit)])
     names = number_duplicates([f"command/{slug(label)}" for label, _, _ in kept])
     return {
         Sensor(called, quantity, _SOURCE, place, window=window if quantity == "power" else 0.0, scope=scope): value
@@ -36,7 +36,7 @@ def parse(text: str, place: str, name: str, unit: str, window: float, scope: Sco
     }
 
 
-def _measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, tuple[Quantity, float]]]:
+def _parse_measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, tuple[Quantity, float]]]:
     """Returns label, value and unit of each line that has a value with a unit."""
     return [
         (label, value, quantity)
@@ -45,7 +45,7 @@ def _measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, t
     ]
 
 
-def _words(line: str) -> tuple[str, str, str]:
+def _split_line(line: str) -> tuple[str, str, str]:
     """Returns name, value and unit of a line such as 'CPU package 12.5 W'; the name may have several words."""
     words = line.rsplit(maxsplit=2)
     return (words[0], words[1], words[2]) if len(words) == 3 else ("", "", "")

@@ -74,7 +74,7 @@ def traces(path: Path, unit: str = "", window: float = 0.0, scope: Scope = "") -
         raise UsageError(f"The file '{path}' of readings does not exist. Name an existing file.")
     moments: dict[str, array[int]] = {}
     values: dict[str, array[float]] = {}
-    for name, at, value in _lines(path):
+    for name, at, value in _read_lines(path):
         moments.setdefault(name, array("q")).append(at)
         values.setdefault(name, array("d")).append(value)
     result = []
@@ -96,7 +96,7 @@ def traces(path: Path, unit: str = "", window: float = 0.0, scope: Scope = "") -
     return tuple(result)
 
 
-def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
+def _read_lines(path: Path) -> Iterator[tuple[str, int, float]]:
     """Yields (sensor, ns since 1970, value) of each line."""
     expected = "expected NAME,TIME,VALUE with the time in ns since 1970 (dcdbquery -r) and a number as the value"
     try:
@@ -109,7 +109,7 @@ def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
                 )
             for row in rows:
                 if row:
-                    parsed = _parsed(row)
+                    parsed = _parse_row(row)
                     if parsed is None:
                         raise UsageError(f"'{path}', line {rows.line_num}: '{','.join(row)[:80]}'; {expected}.")
                     yield parsed
@@ -117,7 +117,7 @@ def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
         raise UsageError(f"'{path}' cannot be read as readings: {problem}.") from None
 
 
-def _parsed(row: list[str]) -> tuple[str, int, float] | None:
+def _parse_row(row: list[str]) -> tuple[str, int, float] | None:
     if len(row) != 3:
         return None
     name, moment, value = row[0].strip().strip("/"), row[1].strip(), number(row[2])

@@ -73,7 +73,7 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
             rows.append((words[0], unit, value))
     names = number_duplicates([f"{prefix}/{slug(name)}" for name, _, _ in rows])
     powers = {place: value for place, (_, (quantity, _), value) in enumerate(rows) if quantity == "power"}
-    top = [names[place] for place in _feeding({place: rows[place][0] for place in powers}, powers)]
+    top = [names[place] for place in _list_feeding({place: rows[place][0] for place in powers}, powers)]
     return {
         Sensor(
             name,
@@ -87,14 +87,14 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
     }
 
 
-def _feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]:
+def _list_feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]:
     """Returns the sensors that measure the whole board. One with a power that no board draws does not count."""
     places = list(labels)
     top = [places[place] for place in find_feeding([*labels.values()])]
     if not top or any(is_power_of_node(watts[place]) for place in top):
         return top
     rest = {place: label for place, label in labels.items() if place not in top}
-    return _feeding(rest, watts)
+    return _list_feeding(rest, watts)
 
 
 def parse_raw(text: str, sensor: Sensor, first: int, count: int, factor: float) -> dict[Sensor, float]:
@@ -120,7 +120,7 @@ def find(root: Path) -> Found:
         return Found((), (f"This machine has a BMC, but {reason}. {allow}",))
     devices: list[Device] = []
     refused: list[str] = []
-    for words, parser in _questions("ipmi").values():
+    for words, parser in _list_questions("ipmi").values():
         try:
             devices.append(Program(["ipmitool", *words], parser, _explain_dcmi))
         except OSError as problem:
@@ -128,7 +128,7 @@ def find(root: Path) -> Found:
     return Found(tuple(devices), tuple(refused))
 
 
-def _questions(prefix: str) -> dict[str, tuple[Sequence[str], Parser]]:
+def _list_questions(prefix: str) -> dict[str, tuple[Sequence[str], Parser]]:
     return {
         "power": (_POWER, lambda text: parse_dcmi(text, prefix)),
         "sensors": (_SENSORS, lambda text: parse_sensors(text, prefix)),
@@ -138,11 +138,11 @@ def _questions(prefix: str) -> dict[str, tuple[Sequence[str], Parser]]:
 def make(settings: Mapping[str, str]) -> Device:
     """Opens the device of --sensor ipmi:host=…."""
     expect("ipmi", settings, _SETTINGS)
-    command = ["ipmitool", *_session(settings)]
+    command = ["ipmitool", *_name_session(settings)]
     prefix = f"ipmi/{slug(settings['host'])}" if "host" in settings else "ipmi"
     if "raw" in settings:
-        return Program([*command, "raw", *_raw_words(settings["raw"])], _raw(settings, prefix))
-    questions = _questions(prefix)
+        return Program([*command, "raw", *_split_raw_words(settings["raw"])], _make_raw_parser(settings, prefix))
+    questions = _list_questions(prefix)
     asked = settings.get("ask", "power")
     if asked not in questions:
         raise UsageError(f"'{asked}' (given by --sensor ipmi:ask=) is not valid: expected {' or '.join(questions)}.")
@@ -150,7 +150,7 @@ def make(settings: Mapping[str, str]) -> Device:
     return Program([*command, *words], parser, _explain_dcmi)
 
 
-def _session(settings: Mapping[str, str]) -> list[str]:
+def _name_session(settings: Mapping[str, str]) -> list[str]:
     """Returns the arguments of ipmitool for a BMC over the network; none for the local one. They contain no password."""
     host = settings.get("host")
     if not host:
@@ -168,7 +168,7 @@ def _session(settings: Mapping[str, str]) -> list[str]:
     return words
 
 
-def _raw_words(text: str) -> list[str]:
+def _split_raw_words(text: str) -> list[str]:
     words = text.split()
     if len(words) < 2 or not all(re.fullmatch(r"0x[0-9a-fA-F]{1,2}", word) for word in words):
         raise UsageError(
@@ -177,7 +177,7 @@ def _raw_words(text: str) -> list[str]:
     return words
 
 
-def _raw(settings: Mapping[str, str], prefix: str) -> Parser:
+def _make_raw_parser(settings: Mapping[str, str], prefix: str) -> Parser:
     first = whole(settings.get("first", "0"), "(given by --sensor ipmi:first=)", 0, 255)
     count = whole(settings.get("bytes", "2"), "(given by --sensor ipmi:bytes=)", 1, _MOST_BYTES)
     quantity, factor = unit_of(settings.get("unit", "W"), "(given by --sensor ipmi:unit=)")

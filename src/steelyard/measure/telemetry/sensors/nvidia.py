@@ -64,11 +64,11 @@ def find(root: Path) -> Found:
         except OSError as problem:
             reason = str(problem)
         else:
-            return Found((program, *_counters(root)))
+            return Found((program, *_open_counters(root)))
     return Found((), (f"NVIDIA's GPUs cannot be read: {reason}.",))
 
 
-def _counters(root: Path) -> tuple[Device, ...]:
+def _open_counters(root: Path) -> tuple[Device, ...]:
     """Returns the energy counters of the GPUs, if there are any. The library is that of this machine for every `root`."""
     try:
         return (Counters(),) if root == Path("/") else ()

@@ -90,7 +90,7 @@ def find(root: Path, opener: Opener = open_event) -> Found:
     if platform.machine() not in _SYSTEM_CALL:
         return Found()
     had = {sensor.name for device in powercap.find(root).devices for sensor in device.sensors}
-    events = [event for event in _events(root, had) if event.sensor.name not in had]
+    events = [event for event in _list_events(root, had) if event.sensor.name not in had]
     if not events:
         return Found()
     try:
@@ -117,13 +117,13 @@ def _select_counting(events: Sequence[Event], opener: Opener) -> list[Event]:
     return [event for event in events if event.sensor.name in moved]
 
 
-def _events(root: Path, had: set[str]) -> list[Event]:
+def _list_events(root: Path, had: set[str]) -> list[Event]:
     """Returns every event of the PMU on one CPU of each package (the kernel's `cpumask`), those of the platform only once."""
     folder = root / FOLDER
     kind, cpus = read_any(folder / "type"), readable_cpu_list(label(folder / "cpumask"))
     if kind is None or not cpus:
         return []
-    packages = _packages(root, cpus)
+    packages = _list_packages(root, cpus)
     events = []
     for path in listed(folder / "events", "energy-*"):
         domain = _DOMAINS.get(path.name.removeprefix("energy-"))
@@ -133,11 +133,11 @@ def _events(root: Path, had: set[str]) -> list[Event]:
             continue
         for cpu, package in list(packages.items())[: 1 if domain == "psys" else None]:
             name = f"rapl/{domain}" if domain == "psys" else f"rapl/{package}{domain}"
-            events.append(Event(_sensor(name, path, scale), int(kind), int(config[1], 16), cpu, scale))
+            events.append(Event(_make_sensor(name, path, scale), int(kind), int(config[1], 16), cpu, scale))
     return events
 
 
-def _packages(root: Path, cpus: Sequence[int]) -> dict[int, str]:
+def _list_packages(root: Path, cpus: Sequence[int]) -> dict[int, str]:
     """Returns powercap's name of the package of each processor: with the die if a package has several."""
     places = {}
     for cpu in cpus:
@@ -150,7 +150,7 @@ def _packages(root: Path, cpus: Sequence[int]) -> dict[int, str]:
     }
 
 
-def _sensor(name: str, path: Path, scale: float) -> Sensor:
+def _make_sensor(name: str, path: Path, scale: float) -> Sensor:
     step = _STEP_PSYS if name == "rapl/psys" else _STEP
     return Sensor(
         name, "energy", "RAPL (perf)", str(path), step, _UPDATE, range=2.0**64 * scale, scope=scope_of_rapl(name)

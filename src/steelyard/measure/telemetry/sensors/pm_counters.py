@@ -26,7 +26,7 @@ class Counters(Device):
     def read(self) -> Sequence[Reading]:
         for _ in range(_MOST_TRIES):
             before = text_of(self._folder / "freshness")
-            readings = [reading for sensor in self.sensors if (reading := _reading(sensor))]
+            readings = [reading for sensor in self.sensors if (reading := _take_reading(sensor))]
             if text_of(self._folder / "freshness") == before:
                 return readings
         raise OSError(f"{self._folder}: the counters changed during {_MOST_TRIES} attempts to read them")
@@ -52,7 +52,7 @@ def find(root: Path) -> Found:
         elif path.name in ("energy", "power") and not int(match[1]):
             refused.append(f"pm_counters/{path.name} is left out: it reports 0 {match[2]} for the whole node.")
         else:
-            sensors.append(_sensor(path, match[2], update))
+            sensors.append(_make_sensor(path, match[2], update))
     if sensors and not label(folder / "freshness"):
         return Found(
             (), (*refused, f"{folder} has no counter 'freshness'. Its values may belong to different moments.")
@@ -60,7 +60,7 @@ def find(root: Path) -> Found:
     return Found((Counters(folder, keep(sensors)),) if sensors else (), tuple(refused))
 
 
-def _sensor(path: Path, unit: str, update: float) -> Sensor:
+def _make_sensor(path: Path, unit: str, update: float) -> Sensor:
     quantity = parse_unit(unit)
     assert quantity is not None
     form = path.name.rpartition("_")[2]
@@ -78,7 +78,7 @@ def _sensor(path: Path, unit: str, update: float) -> Sensor:
     )
 
 
-def _reading(sensor: Sensor) -> Reading | None:
+def _take_reading(sensor: Sensor) -> Reading | None:
     """Returns the reading of a counter, with its own time stamp if it has one; None if it has no usable value."""
     match = _LINE.fullmatch(label(sensor.place))
     if match is None:

@@ -53,7 +53,7 @@ class Redfish(Device):
             if len(c.whole) == 1 and not is_around(c, every)
         }
         self.sensors = keep([self._sensor(*each, every) for each in powers.values()])
-        self.notes = tuple(_notes(service, every))
+        self.notes = tuple(_list_notes(service, every))
 
     def read(self) -> Sequence[Reading]:
         readings: list[Reading] = []
@@ -93,7 +93,7 @@ class Redfish(Device):
         )
 
 
-def _notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
+def _list_notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
     for chassis in every:
         if machines := machines_in(chassis, every):
             yield f"{service.url}{chassis.path} is an enclosure of machines. Its power is not that of one machine."

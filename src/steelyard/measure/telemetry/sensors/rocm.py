@@ -34,12 +34,12 @@ def parse(text: str) -> dict[Sensor, float]:
     The second die of a card has these: the first one shows the power of both. Warnings may come before and after the answer.
     """
     readings: dict[Sensor, float] = {}
-    for card, keys in _answer(text).items():
+    for card, keys in _parse_answer(text).items():
         if not _CARD.fullmatch(card) or not isinstance(keys, dict):
             continue
         of_card: dict[str, tuple[Sensor, float]] = {}
         for key, printed in keys.items():
-            sensor, factor = _sensor(card, key, str(keys.get(_BUS, "")).lower())
+            sensor, factor = _make_sensor(card, key, str(keys.get(_BUS, "")).lower())
             value = number(str(printed).strip("()").removesuffix("Mhz"))
             if not sensor or value is None or (sensor.quantity in ("energy", "power") and value == 0):
                 continue
@@ -49,7 +49,7 @@ def parse(text: str) -> dict[Sensor, float]:
     return dict(zip(_mark_repeated([*readings]), readings.values(), strict=True))
 
 
-def _answer(text: str) -> dict[str, Any]:
+def _parse_answer(text: str) -> dict[str, Any]:
     """Returns the first object in the text that has a card; {} if there is none."""
     decoder = json.JSONDecoder()
     for start in islice(re.finditer(r"\{", text), _MOST_TRIES):
@@ -69,7 +69,7 @@ def _mark_repeated(sensors: list[Sensor]) -> list[Sensor]:
     return [replace(s, part_of=holder) if holder in names else s for s, holder in zip(sensors, holders, strict=True)]
 
 
-def _sensor(card: str, key: str, bus: str) -> tuple[Sensor | None, float]:
+def _make_sensor(card: str, key: str, bus: str) -> tuple[Sensor | None, float]:
     for pattern, end, quantity, factor in _KEYS:
         match = pattern.fullmatch(key)
         if match:

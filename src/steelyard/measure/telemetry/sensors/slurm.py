@@ -40,7 +40,7 @@ def find(root: Path) -> Found:
         )
     try:
         gathered = _gathered(answer(_CONFIGURATION))
-        return Found((_device(_here(), gathered),)) if any(gathered.values()) else Found()
+        return Found((_make_device(_name_this_node(), gathered),)) if any(gathered.values()) else Found()
     except OSError as problem:
         return Found((), (f"Slurm reports no power of this node: {problem}.",))
 
@@ -57,11 +57,11 @@ def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, f
         names = [(f"ExtSensors{e}", q, f"external-{q}") for e, q in (("Watts", "power"), ("Joules", "energy"))]
         for key, quantity, name in names if external else _PRINTED:
             if value := number(said.get(key, "")):
-                readings[_sensor(f"slurm/{slug(node)}/{name}", quantity, plugin, key, every)] = value
+                readings[_make_sensor(f"slurm/{slug(node)}/{name}", quantity, plugin, key, every)] = value
     return dict(zip(keep([*readings]), readings.values(), strict=True))
 
 
-def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Sensor:
+def _make_sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Sensor:
     source, place, scope = f"Slurm ({plugin})", f"scontrol show node: {key}", _SCOPES.get(plugin, "")
     if quantity == "power":  # an energy from Slurm measures the same
         counter = f"{name.removesuffix('power')}energy"
@@ -85,7 +85,7 @@ def _gathered(text: str) -> dict[str, float]:
     }
 
 
-def _device(node: str, gathered: Mapping[str, float]) -> Program:
+def _make_device(node: str, gathered: Mapping[str, float]) -> Program:
     """Returns the device of a node. OSError with the reason if Slurm gives no value."""
     if not gathered:
         raise OSError("it is not configured to measure it (AcctGatherEnergyType and ExtSensorsType are none)")
@@ -98,7 +98,7 @@ def _device(node: str, gathered: Mapping[str, float]) -> Program:
     return Program(command, lambda text: parse(text, node, gathered))
 
 
-def _here() -> str:
+def _name_this_node() -> str:
     """Returns Slurm's name of this node: from the variable within a job, else the name of the host."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
@@ -106,7 +106,7 @@ def _here() -> str:
 def make(settings: Mapping[str, str]) -> Device:
     """Opens the device of --sensor slurm:node=…."""
     expect("slurm", settings, ("node",))
-    return _device(settings.get("node") or _here(), _gathered(answer(_CONFIGURATION)))
+    return _make_device(settings.get("node") or _name_this_node(), _gathered(answer(_CONFIGURATION)))
 
 
 kind = Kind(
