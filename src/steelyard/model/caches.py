@@ -10,13 +10,13 @@ WELL_INSIDE, WELL_BEYOND, ROOMY = 0.5, 2.0, 0.75
 
 
 def cache_levels(machine: Machine, cpu: int) -> list[Cache]:
-    """The data and unified caches of one processor, nearest first; empty when the machine does not tell."""
+    """Returns the data and unified caches of one processor, nearest first; empty when the machine does not tell."""
     caches = (cache for cache in machine.caches if cpu in cache.cpus and cache.kind != "instruction")
     return sorted(caches, key=lambda cache: cache.level)
 
 
 def reachable_cache(machine: Machine, cpus: Iterable[int]) -> int:
-    """Bytes that these processors can keep in their caches: every last-level instance that they reach, once.
+    """Returns the bytes that these processors can keep in their caches: every last-level instance that they reach, once.
 
     Where the last level does not repeat what level 2 holds (`inclusive` is False), the level 2 instances
     count as well. 0 when no cache is known: then a size has to be chosen in another way. STREAM's arrays are

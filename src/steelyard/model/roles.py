@@ -94,14 +94,14 @@ class PairsPoint:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """In its `kernel` all ranks do the same work, so that their times show a slow node or rank."""
+    """A benchmark in whose `kernel` all ranks do the same work, so that their times show a slow node or rank."""
 
     kernel: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """In its `kernel` every rank waits for all others, so that the samples show the time that the system takes from a rank."""
+    """A benchmark in whose `kernel` all ranks wait for each other: the samples show the time that the system takes away."""
 
     kernel: str
 

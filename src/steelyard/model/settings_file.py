@@ -64,10 +64,10 @@ def lines_of_keys(text: str) -> dict[Place, int]:
             closing = "" if closing in line else closing
             continue
         if header := _TABLE.fullmatch(line):
-            table = _table(_parts(header[2]), header[1] == "[[", counts)
+            table = _find_table(_split_key(header[2]), header[1] == "[[", counts)
             lines.setdefault(table, number)
         elif key := _KEY.match(line):
-            lines.setdefault((*table, *_parts(key[1])), number)
+            lines.setdefault((*table, *_split_key(key[1])), number)
             closing = _find_open_quotes(line[key.end() :])
     return lines
 
@@ -79,11 +79,11 @@ def line_of(path: Place, lines: Mapping[Place, int]) -> int:
     return lines.get(path, 1)
 
 
-def _parts(words: str) -> Place:
+def _split_key(words: str) -> Place:
     return tuple(part.strip("\"'") for part in _PART.findall(words))
 
 
-def _table(parts: Place, many: bool, counts: dict[Place, int]) -> Place:
+def _find_table(parts: Place, many: bool, counts: dict[Place, int]) -> Place:
     """Returns the path of a table, with the index of each element of an array of tables."""
     if many:
         counts[parts] = counts.get(parts, -1) + 1

@@ -144,13 +144,13 @@ _LENGTHS = {"mm": 1e-3, "cm": 1e-2, "in": 0.0254, "pt": 0.0254 / 72}
 
 def parse_duration(text: str) -> float:
     """Parses a duration: '5m' → 300.0 seconds. Raises ValueError unless it is a positive number with ms, s, m, h or d."""
-    return _parse(text, _TIMES, "a length of time such as '90s', '5m' or '1h'")
+    return _parse_quantity(text, _TIMES, "a length of time such as '90s', '5m' or '1h'")
 
 
 def parse_size(text: str) -> int:
     """Parses a size: '48k' or '48 KiB' → 49152 bytes. Raises ValueError unless it is a positive, whole number."""
     expected = "a size such as '4k', '2m' or '1g'"
-    value = _parse(text, _SIZES, expected)
+    value = _parse_quantity(text, _SIZES, expected)
     # 1.1m is rounded, but a fraction of a byte or element without a prefix is a mistake.
     if value < 1 or (text.strip()[-1].isdigit() and value != int(value)):
         raise ValueError(f"'{text}' is not {expected}: the number of bytes must be whole")
@@ -159,7 +159,7 @@ def parse_size(text: str) -> int:
 
 def parse_length(text: str) -> float:
     """Parses a length: '85mm' → 0.085 m. Raises ValueError unless it is a positive number with mm, cm, in or pt."""
-    return _parse(text, _LENGTHS, "a length such as '85mm', '8.5cm', '3.3in' or '240pt'")
+    return _parse_quantity(text, _LENGTHS, "a length such as '85mm', '8.5cm', '3.3in' or '240pt'")
 
 
 def parse_quantity(text: str, unit: str) -> float:
@@ -177,7 +177,7 @@ def parse_quantity(text: str, unit: str) -> float:
     return value
 
 
-def _parse(text: str, factors: Mapping[str, float], expected: str) -> float:
+def _parse_quantity(text: str, factors: Mapping[str, float], expected: str) -> float:
     stripped = text.strip().lower()
     number = stripped.rstrip("abcdefghijklmnopqrstuvwxyz ")
     suffix = stripped[len(number) :].strip()

@@ -58,7 +58,7 @@ def in_words(name: str, value: Scalar | None) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """'1 thread', '2 threads', '2 launches'."""
+    """Returns '1 thread', '2 threads', '2 launches'."""
     ending = "" if number == 1 else "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
     return f"{number} {noun}{ending}"
 

@@ -50,12 +50,12 @@ class Buffer:
 
     @property
     def first(self) -> int:
-        """The ordinal of the oldest record that is not confirmed; `end` if there is none."""
+        """Returns the ordinal of the oldest record that is not confirmed; `end` if there is none."""
         return next((segment.first + min(segment.waiting) for segment in self._segments if segment.waiting), self.end)
 
     @property
     def end(self) -> int:
-        """The ordinal that the next record will have."""
+        """Returns the ordinal that the next record will have."""
         return self._segments[-1].first + len(self._segments[-1].places) if self._segments else 0
 
     @property

@@ -80,11 +80,11 @@ def _estimate_time_error(course: Course) -> float:
 
 def _fit_offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
     most = min(int(reach / changes.step), len(changes.a) // SHARE)
-    whole = _correlate(changes, slice(0, len(changes.a)), most)
+    whole = _correlate_changes(changes, slice(0, len(changes.a)), most)
     best = int(np.argmax(whole))
     if most * changes.step < CHOICE * changes.slow or not whole[best] > 0 or _has_rival_peak(whole, best, changes):
         return None
-    places = [_find_peak_position(_correlate(changes, part, most)) - most for part in _split_changes(changes)]
+    places = [_find_peak_position(_correlate_changes(changes, part, most)) - most for part in _split_changes(changes)]
     near = [place * changes.step for place in places if abs(place - (best - most)) * changes.step <= changes.slow / 2]
     if len(near) < AGREE:
         return None
@@ -130,7 +130,7 @@ def _split_changes(changes: _Changes) -> Iterator[slice]:
         yield slice(begin, max(end, begin + 1))
 
 
-def _correlate(changes: _Changes, part: slice, most: int) -> Values:
+def _correlate_changes(changes: _Changes, part: slice, most: int) -> Values:
     """Returns the correlation of a part of `a` with `b` that is shifted by -most to most points."""
     pattern = changes.a[part]
     low, high = part.start - most, part.stop + most

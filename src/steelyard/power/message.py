@@ -109,7 +109,7 @@ _NOT_THE_FORM = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 def encode(batch: Batch) -> bytes:
     """Returns the bytes of a batch without its node, which is part of the topic. Refused if it exceeds the limits."""
-    _check(batch)
+    _check_batch(batch)
     head = msgspec.json.encode(_Head(batch.sensors, batch.gaps))
     head = head.ljust(-(-len(head) // 8) * 8)  # aligns the columns that follow
     start = _START.pack(VERSION, len(head), len(batch.at), batch.sequence, batch.writer.bytes)
@@ -145,7 +145,7 @@ def decode(node: str, payload: bytes) -> Batch:
     value = np.frombuffer(payload, "<f8", readings, columns + 8 * readings)
     number = np.frombuffer(payload, "<u2", readings, columns + 16 * readings)
     batch = Batch(node, UUID(bytes=writer), sequence, head.sensors, number, at, value, head.gaps, payload)
-    _check(batch)
+    _check_batch(batch)
     return batch
 
 
@@ -202,7 +202,7 @@ def is_text(text: str) -> bool:
     return text.isprintable() and len(text) <= LONGEST_TEXT
 
 
-def _check(batch: Batch) -> None:
+def _check_batch(batch: Batch) -> None:
     _check_names(batch.sensors)
     if len(batch.gaps) > MOST_SENSORS or sum(len(gap.sensors) for gap in batch.gaps) > MOST_SENSORS:
         raise Refused("limit")

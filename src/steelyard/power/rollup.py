@@ -70,7 +70,7 @@ def _make_intervals(
     """Returns the intervals with the numbers `first` up to `last`."""
     (at, value), width = powers, level * SECOND
     begin, end = np.searchsorted(at, (first * width, last * width))
-    count, mean, least, greatest = _summarise(at[begin:end] // width - first, value[begin:end], last - first)
+    count, mean, least, greatest = _summarise_places(at[begin:end] // width - first, value[begin:end], last - first)
     edges = np.arange(first, last + 1, dtype=np.int64) * width
     joules, seconds = _interpolate_energy(steps, edges)
     kept = (count > 0) | (seconds > 0)
@@ -111,7 +111,7 @@ def _list_powers(trace: Trace, whole: Course | None) -> tuple[Moments, Values]:
     return moments, powers
 
 
-def _summarise(place: Moments, value: Values, stretches: int) -> tuple[Moments, Values, Values, Values]:
+def _summarise_places(place: Moments, value: Values, stretches: int) -> tuple[Moments, Values, Values, Values]:
     count = np.bincount(place, minlength=stretches).astype(np.int64)
     mean, least, greatest = (np.full(stretches, np.nan) for _ in range(3))
     if len(place):

@@ -96,7 +96,7 @@ class Sender:
 
     @property
     def backlog(self) -> int:
-        """The greatest possible number of batches that are not stored yet."""
+        """Returns the greatest possible number of batches that are not stored yet."""
         return self._buffer.end - self._buffer.first
 
     def put(self, batch: Batch) -> Sequence[Gap]:

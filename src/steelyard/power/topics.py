@@ -69,7 +69,7 @@ class Topics:
         if not topic.startswith(f"{self.prefix}/"):
             return _read_examon(topic, payload)
         ours = topic.removeprefix(f"{self.prefix}/")
-        node, sensor = _split(ours, 2)
+        node, sensor = _split_topic(ours, 2)
         if sensor == "readings":
             return (decode(node, payload),)
         if sensor == "sensors":
@@ -98,7 +98,7 @@ def read_receipt(payload: bytes) -> list[tuple[UUID, int]]:
     return [(UUID(bytes=writer), sequence) for writer, sequence in _RECEIPT.iter_unpack(payload)]
 
 
-def _split(topic: str, levels: int) -> tuple[str, str]:
+def _split_topic(topic: str, levels: int) -> tuple[str, str]:
     parts = topic.split("/", levels)
     node = "/".join(parts[:levels])
     if len(parts) <= levels or not is_name(node) or not is_name(parts[levels]):
@@ -107,7 +107,7 @@ def _split(topic: str, levels: int) -> tuple[str, str]:
 
 
 def _read_dcdb(topic: str, levels: int, payload: bytes) -> Sequence[Batch]:
-    node, sensor = _split(topic, levels)
+    node, sensor = _split_topic(topic, levels)
     if not payload or len(payload) % _PAIR:
         raise Refused("size")
     pairs = np.frombuffer(payload, "<i8").reshape(-1, 2)
@@ -132,7 +132,7 @@ def _read_examon(topic: str, payload: bytes) -> Sequence[Batch]:
         raise Refused("topic")
     # The words behind the place belong to the sensor's name: each core has a "tsc".
     beside = [level for key, value in pairs if key not in _EXAMON_PLACE for level in (key, value)]
-    node, sensor = _split("/".join((values["cluster"], values["node"], *beside, levels[-1])), 2)
+    node, sensor = _split_topic("/".join((values["cluster"], values["node"], *beside, levels[-1])), 2)
     match = _TEXT.fullmatch(payload)
     if not match:
         raise Refused("form")

@@ -142,7 +142,7 @@ def run_until_signal(trouble: Callable[[], str] = str, note: Callable[[], str] =
     Meanwhile, it prints each new `trouble`, each new `note`, and that somebody set the clock.
     """
     ended = threading.Event()
-    threading.Thread(target=_watch, args=(trouble, note, ended), daemon=True).start()
+    threading.Thread(target=_watch_connection, args=(trouble, note, ended), daemon=True).start()
     try:
         with signals.accepted():
             yield
@@ -169,7 +169,7 @@ def interrupt_waits() -> Iterator[Callable[[float], bool]]:
         yield wait
 
 
-def _watch(trouble: Callable[[], str], note: Callable[[], str], ended: threading.Event) -> None:
+def _watch_connection(trouble: Callable[[], str], note: Callable[[], str], ended: threading.Event) -> None:
     last = noted = ""
     clock = ClockWatch()
     over = False

@@ -62,13 +62,13 @@ def list_rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[R
             say(f"{source} gives no energy for {part.node}: {name} has no readings in that time.")
         energies += list(_list_node_rows(part, courses_by_name, {*silent}, when.clock))
         doubts = (*overlap.sentences(courses_by_name), *describe_impossible(traces))
-        for sentence in (*doubts, *_disagreements(part, courses_by_name, when.clock)):
+        for sentence in (*doubts, *_list_disagreements(part, courses_by_name, when.clock)):
             say(f"{part.node}: {sentence}")
         nodes.append(Member(part.node, courses_by_name, part.stretches))
     return energies, find_above_peers(nodes, when.clock)
 
 
-def _disagreements(part: Part, courses_by_name: dict[str, Course], clock: float) -> list[str]:
+def _list_disagreements(part: Part, courses_by_name: dict[str, Course], clock: float) -> list[str]:
     """Returns the disagreements in the longest interval, whose bounds are the narrowest."""
     if not part.stretches:
         return []

@@ -52,7 +52,7 @@ def select_parts(store: "Store", words: Sequence[str], when: When) -> tuple[list
     It prints the unknown hosts. UsageError for words that name nothing, for a host that may be several nodes, and if the store
     has no host of the run or job.
     """
-    chosen = _select(store.sensors(), words)
+    chosen = _select_sensors(store.sensors(), words)
     if not when.hosts:
         return [Part(node, sensors, when.stretches) for node, sensors in chosen.items()], []
     selected, unknown = [], []
@@ -70,23 +70,23 @@ def select_parts(store: "Store", words: Sequence[str], when: When) -> tuple[list
     if not selected:
         among = f" among {', '.join(words)}" if words else ""
         raise UsageError(
-            f"{when.called} ran on {_shorten(unknown)}. The store has no such node{among}. {_list_nodes(chosen)}"
+            f"{when.called} ran on {_shorten_hosts(unknown)}. The store has no such node{among}. {_list_nodes(chosen)}"
         )
     if unknown:
         say(f"The store has no sensors of {', '.join(unknown)}, where {when.called} also ran.")
     return selected, unknown
 
 
-def _shorten(hosts: Sequence[str]) -> str:
+def _shorten_hosts(hosts: Sequence[str]) -> str:
     more = f" and {len(hosts) - MOST_NAMED} more" if len(hosts) > MOST_NAMED else ""
     return ", ".join(hosts[:MOST_NAMED]) + more
 
 
 def _list_nodes(chosen: Mapping[str, object]) -> str:
-    return f"It has these nodes: {_shorten(sorted(chosen)) or 'none'}."
+    return f"It has these nodes: {_shorten_hosts(sorted(chosen)) or 'none'}."
 
 
-def _select(stored: Mapping[str, tuple[Sensor, ...]], words: Sequence[str]) -> dict[str, tuple[Sensor, ...]]:
+def _select_sensors(stored: Mapping[str, tuple[Sensor, ...]], words: Sequence[str]) -> dict[str, tuple[Sensor, ...]]:
     if not words:
         return dict(sorted(stored.items()))
     selected: dict[str, dict[str, Sensor]] = {}

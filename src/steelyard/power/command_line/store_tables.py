@@ -79,7 +79,7 @@ def list_costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
     for part in parts:
         for sensor, trace in part.traces(store):
             whole = course(trace)
-            values, spent = trace.value[find_inside(trace.at, part.stretches)], _integrate(whole, part, when)
+            values, spent = trace.value[find_inside(trace.at, part.stretches)], _integrate_part(whole, part, when)
             if sensor.quantity in ("energy", "power") or not len(values):
                 mean, most = (spent.power, spent.greatest) if spent else (None, None)
             else:
@@ -113,7 +113,7 @@ def print_costs(rows: Sequence[Row], as_json: bool) -> None:
         tables.print_narrow_table(node, ("sensor", "readings", *SHOWN), shown)
 
 
-def _integrate(whole: Course | None, part: Part, when: When) -> Energy | None:
+def _integrate_part(whole: Course | None, part: Part, when: When) -> Energy | None:
     if not whole:
         return None
     integrate = energy if when.called else measure_reached

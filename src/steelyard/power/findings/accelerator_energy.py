@@ -46,11 +46,11 @@ class Pair:
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kernels that were measured with threads and with a device."""
     measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
-    pairs = _pairs([r for r in measured if "energy" in r.metrics])
+    pairs = _list_pairs([r for r in measured if "energy" in r.metrics])
     if pairs:
         device = name_device(evaluation.run.machine, [p.other for p in pairs])
-        return [_finding(pairs, name_basis(evaluation.power), device)]
-    both = [r for pair in _pairs(measured) for r in (pair.threads, pair.other)]
+        return [_make_finding(pairs, name_basis(evaluation.power), device)]
+    both = [r for pair in _list_pairs(measured) for r in (pair.threads, pair.other)]
     return ask_energy("accelerator_energy", "The energy of threads and device cannot be compared", evaluation, both)
 
 
@@ -67,7 +67,7 @@ def ask_energy(rule: str, question: str, evaluation: Evaluation, results: list[R
     return [undecided(rule, f"{question}: no sensor covers {parts}.", (), UNCOVERED, remedy)] if parts else []
 
 
-def _pairs(results: list[Result]) -> list[Pair]:
+def _list_pairs(results: list[Result]) -> list[Pair]:
     """Returns the pairs of each case with the most threads."""
     best: dict[str, dict[Identity, Result]] = {"threads": {}, "device": {}}
     for r in sorted(results, key=lambda r: cases.number(r, "threads") or 0):
@@ -76,7 +76,7 @@ def _pairs(results: list[Result]) -> list[Pair]:
     return [Pair(r, best["device"][key]) for key, r in best["threads"].items() if key in best["device"]]
 
 
-def _finding(pairs: list[Pair], by: str, device: str) -> Finding:
+def _make_finding(pairs: list[Pair], by: str, device: str) -> Finding:
     scope = words(pairs[0].other.metrics["energy"].scope)
     saves, costs = [p for p in pairs if p.saves], [p for p in pairs if p.saves is False]
     rest = len(pairs) - len(saves) - len(costs)

@@ -83,11 +83,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _find_prices(line: Roofline) -> Prices | None:
     peak, memory = line.roof(VECTORS), line.roof(MEMORY)
-    flop, byte = (_price(roof, names) for roof, names in ((peak, ("flops",)), (memory, ("bytes_moved", "bytes"))))
+    flop, byte = (_read_price(roof, names) for roof, names in ((peak, ("flops",)), (memory, ("bytes_moved", "bytes"))))
     return Prices(flop, byte, (peak.result, memory.result)) if peak and memory and flop and byte else None
 
 
-def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
+def _read_price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
     """Returns the energy of an operation divided by its work of one of these names."""
     if (
         roof is None

@@ -33,7 +33,7 @@ class Energies:
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kernels that were measured in mixed mode and with threads or device alone."""
     measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
-    energies = [_compare(one) for one in sides(filter(_is_sure, measured)) if one.threads or one.device]
+    energies = [_compare_sides(one) for one in sides(filter(_is_sure, measured)) if one.threads or one.device]
     if energies:
         return [_summarize_energies(energies, name_basis(evaluation.power))]
     both = [r for one in sides(measured) for r in (one.mixed, one.threads, one.device) if r]
@@ -45,7 +45,7 @@ def _is_sure(result: Result) -> bool:
     return value is not None and value.low is not None and value.high is not None and value.low > 0
 
 
-def _compare(kernel: Sides) -> Energies:
+def _compare_sides(kernel: Sides) -> Energies:
     best = min((r for r in (kernel.threads, kernel.device) if r), key=lambda r: r.metrics["energy"].value)
     a, b = kernel.mixed.metrics["energy"], best.metrics["energy"]
     low, high = (a.low or 0.0) / (b.high or b.value), (a.high or a.value) / (b.low or b.value)
@@ -82,10 +82,10 @@ def _describe_energies(energies: Energies) -> str:
     one, both = energies.best, energies.mixed
     needed = both.metrics["power"].value / one.metrics["power"].value
     return (
-        f"{both.benchmark} {both.kernel}: together {_describe(both, 'energy')}, {energies.name} alone "
-        f"{_describe(one, 'energy')}: "
+        f"{both.benchmark} {both.kernel}: together {_describe_result(both, 'energy')}, {energies.name} alone "
+        f"{_describe_result(one, 'energy')}: "
         f"{energies.ratio:.2f} times ({energies.low:.2f} to {energies.high:.2f}). Together they draw "
-        f"{_describe(both, 'power')} instead of {_describe(one, 'power')}. They need a speed-up above {needed:.2f} "
+        f"{_describe_result(both, 'power')} instead of {_describe_result(one, 'power')}. They need a speed-up above {needed:.2f} "
         f"(P2/P1) and have {operation_seconds(one) / operation_seconds(both):.2f}."
         f"{cases.caution(both, one)}"
     )
@@ -101,6 +101,6 @@ def _suggest_remedy(costs: list[Energies]) -> str:
     return f"To save energy, run {'; '.join(parts)}."
 
 
-def _describe(result: Result, metric: str) -> str:
+def _describe_result(result: Result, metric: str) -> str:
     value = result.metrics[metric]
     return quantity(value.value, value.unit)

@@ -51,7 +51,7 @@ def write_metrics(store: Store, now: int) -> str:
         for sensor in sensors:
             reading = newest.get((node, sensor.name))
             if reading and _is_allowed(FAMILIES[sensor.quantity], reading.value):
-                samples[sensor.quantity].append(_sample(node, sensor, reading))
+                samples[sensor.quantity].append(_write_sample(node, sensor, reading))
     text = ""
     for quantity, lines in samples.items():
         if lines:
@@ -65,7 +65,7 @@ def _is_allowed(family: Family, value: float) -> bool:
     return math.isfinite(value) and (family.kind == "gauge" or value >= 0)
 
 
-def _sample(node: str, sensor: Sensor, reading: Reading) -> str:
+def _write_sample(node: str, sensor: Sensor, reading: Reading) -> str:
     labels = ",".join(f'{name}="{escape(value)}"' for name, value in _make_labels(node, sensor).items() if value)
     seconds, rest = divmod(reading.at, SECOND)
     return f"{FAMILIES[sensor.quantity].sample}{{{labels}}} {float(reading.value)!r} {seconds}.{rest:09d}\n"

@@ -76,7 +76,7 @@ class Database:
         self._steps = _Steps(self._files())
         with self._explain_errors("be opened"):
             if make:
-                _make(folder)
+                _make_database(folder)
             self._base = self._open_database()
             self._identity = _identify_file(self._path)
             self.close = weakref.finalize(self, self._base.close)
@@ -189,7 +189,7 @@ class Database:
             raise kind(f"The store '{self._folder}' cannot {what}: {visible(why)}.") from error
 
 
-def _make(folder: Path) -> None:
+def _make_database(folder: Path) -> None:
     """Makes the file under another name and renames it when it is complete, because others may make it at the same time."""
     names = {p.name for p in folder.iterdir() if not p.name.startswith(".steelyard-")} if folder.exists() else set()
     if FILE in names or "format.json" in names:

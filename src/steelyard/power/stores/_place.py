@@ -19,7 +19,7 @@ TIMEOUT = 20.0  # seconds for an answer
 
 
 def connect(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Session", str]:
-    """The cluster, a session with it, and the keyspace; `make` makes keyspace and tables where they are not there.
+    """Returns the cluster, a session with it, and the keyspace; `make` makes keyspace and tables where they are not there.
 
     UsageError for a place that is none or without the tables; the driver's own errors where no server answers.
     """

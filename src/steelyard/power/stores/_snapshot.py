@@ -50,7 +50,7 @@ class Snapshot:
 
     @property
     def removed(self) -> int:
-        """The hours up to this one (since 1970) whose readings have been removed."""
+        """Returns the hours up to this one (since 1970) whose readings have been removed."""
         return int(self.settings().get("removed", -1))
 
     # ------------------------------------------------------------------ readings
@@ -114,7 +114,7 @@ class Snapshot:
                 yield batch.at[mine], batch.value[mine]
 
     def fresh(self, node: str, start: int, end: int) -> list[Batch]:
-        """The batches of a node that are no parts yet; those of one node are kept until another is asked for."""
+        """Returns the batches of a node that are no parts yet; those of one node are kept until another is asked for."""
         if self._fresh[0] != (node, start, end):
             rows = self._base.execute(
                 "select body from batches where node = ? and first <= ? and last >= ?", (node, end, start)
@@ -198,7 +198,7 @@ def _read_content(kind: type[Content], text: str) -> Content:
 
 
 def _list_uncovered_times(hours: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """From and to which moment the time from `start` to `end` is that lies in none of these hours, which are in order."""
+    """Returns the spans (begin, end) of the time from `start` to `end` that lie in none of these hours, in their order."""
     begin = start
     for hour in hours:
         if hour * HOUR > begin:

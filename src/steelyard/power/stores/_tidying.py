@@ -67,7 +67,7 @@ def move(base: sqlite3.Connection, note: Note) -> bool:
     for node, writer, sequence, body in _list_unsorted_batches(base):
         key = node, writer, sequence
         try:
-            part, rest = _divide(decode(node, body), MOST_PARTS)
+            part, rest = _divide_batch(decode(node, body), MOST_PARTS)
         except (Refused, *DAMAGE):
             damaged.append(key)
             continue
@@ -98,7 +98,7 @@ def _list_unsorted_batches(base: sqlite3.Connection) -> Iterator[tuple[str, byte
         )
 
 
-def _divide(batch: Batch, most: int) -> tuple[Batch, Batch]:
+def _divide_batch(batch: Batch, most: int) -> tuple[Batch, Batch]:
     """Returns the readings of the first hours of sensors, at most so many hours, and the rest."""
     _, number = place_readings(batch)
     return select(batch, number < most), select(batch, number >= most)
@@ -126,7 +126,7 @@ def roll(base: sqlite3.Connection, note: Note, now: int, places: list[Place]) ->
             for word, level, made in _make_rollups(snapshot, known.get((node, name)), node, hour):
                 # A row that retention has removed must not come back with one hour only.
                 if (hour // CHUNKS[level] + 1) * CHUNKS[level] * HOUR > newest - keeping.get(word, 1e12) * SECOND:
-                    _keep(base, snapshot, (node, name), level, hour, made)
+                    _keep_rollup(base, snapshot, (node, name), level, hour, made)
         except DAMAGE as error:  # whatever it is, it costs this hour only
             base.execute("rollback to hour")
             note(f"Some readings of {node}/{name} cannot be summarized: {error}. Check the description of this sensor.")
@@ -206,7 +206,7 @@ def _add_parts(base: sqlite3.Connection, batches: Sequence[Batch], removed: int)
     after: set[tuple[str, str, int]] = set()
     for begin, end in itertools.pairwise([0, *edges.tolist(), len(hours)]):
         (node, sensor), at = names[found["id"][begin]], found["moment"][begin:end]
-        _insert(base, node, sensor, at, found["value"][begin:end], FAST)
+        _insert_readings(base, node, sensor, at, found["value"][begin:end], FAST)
         told |= {(node, sensor, moment // HOUR) for moment in (max(int(at[0]) - MARGIN, 0), int(at[0]))}
         after.add((node, sensor, (int(at[-1]) + MARGIN) // HOUR))
     base.executemany("insert or replace into hours values (?, ?, ?, 1)", [of for of in told if of[2] > removed])
@@ -214,7 +214,7 @@ def _add_parts(base: sqlite3.Connection, batches: Sequence[Batch], removed: int)
     base.executemany("update hours set stale = 1 where node = ? and sensor = ? and hour = ?", kept)
 
 
-def _insert(base: sqlite3.Connection, node: str, sensor: str, at: Moments, value: Values, level: int) -> None:
+def _insert_readings(base: sqlite3.Connection, node: str, sensor: str, at: Moments, value: Values, level: int) -> None:
     """Adds readings of one hour, in the order of time."""
     for first in range(0, len(at), MOST):
         some, values = at[first : first + MOST], value[first : first + MOST]
@@ -235,10 +235,10 @@ def _merge_parts_of_hour(base: sqlite3.Connection, snapshot: Snapshot, node: str
     at, value = (np.concatenate([part[column] for part in found]) for column in (0, 1))
     order = np.argsort(at, kind="stable")
     base.execute(f"delete {where}", (node, sensor, hour))
-    _insert(base, node, sensor, at[order], value[order], SMALL)
+    _insert_readings(base, node, sensor, at[order], value[order], SMALL)
 
 
-def _keep(
+def _keep_rollup(
     base: sqlite3.Connection, snapshot: Snapshot, of: tuple[str, str], level: int, hour: int, made: Rollup
 ) -> None:
     """Replaces the rollups of an hour in their row."""
