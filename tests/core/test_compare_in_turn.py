@@ -31,7 +31,7 @@ from steelyard.measure.run import Measurer, Surroundings, session, setup
 from steelyard.measure.screen import Progress, Screen
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
 from steelyard.show.command_line import cli
-from steelyard.statistics.difference.compare import Comparison, _scores, _sign_flips, compare_pairs
+from steelyard.statistics.difference.compare import Comparison, _score_differences, _sign_flips, compare_pairs
 
 # --------------------------------------------------------------------------- a machine that wanders, simulated
 
@@ -100,12 +100,12 @@ def test_the_p_of_pairs_is_that_of_all_signs_that_could_have_been() -> None:
     chance = random.Random(3)
     for count in (1, 2, 7, 10):
         row = np.array([chance.gauss(0.3, 1) for _ in range(count)])
-        sizes = np.abs(_scores(row))
+        sizes = np.abs(_score_differences(row))
         sums = [
             abs(sum(s * x for s, x in zip(signs, sizes, strict=True)))
             for signs in itertools.product((1, -1), repeat=count)
         ]
-        assert _sign_flips(row) == pytest.approx(np.mean([s >= abs(_scores(row).sum()) for s in sums]))
+        assert _sign_flips(row) == pytest.approx(np.mean([s >= abs(_score_differences(row).sum()) for s in sums]))
 
 
 def test_pairs_turned_around_give_the_same_answer_turned_around() -> None:

@@ -26,7 +26,7 @@ class Match(Generic[C]):
 
     @property
     def differing_size(self) -> bool:
-        """Whether the work of both cases differs."""
+        """Returns whether the work of both cases differs."""
         return any(name in SIZES for name, _, _ in self.differing)
 
 

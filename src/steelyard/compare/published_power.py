@@ -69,9 +69,9 @@ def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]
     sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "device", "gpu+1 cpu": "mixed"}
     in_mode = [r for r in usable if (side_of(r) or "mixed") == sides.get(state) and "model" not in r.parameters]
     if state == "1 cpu":
-        return cases.where(in_mode, threads=1)
+        return cases.select(in_mode, threads=1)
     if state == "2 cpu":  # all that the node has
-        return cases.where(in_mode, threads=len(machine.cpus))
+        return cases.select(in_mode, threads=len(machine.cpus))
     return [r for r in in_mode if (d := find_device(machine, r.parameters)) and d.kind == "GPU"] or in_mode
 
 

@@ -91,7 +91,7 @@ def _split_in_and_out_of_place(table: Text, line: str) -> Iterator[Row]:
 
 
 def _fits_all_reduce(rows: Sequence[Row], ranks: int) -> bool:
-    """Whether the bus moves 2 (n - 1) / n times the bytes of the last rows, which no operation but an all-reduce does."""
+    """Returns whether the bus moves 2 (n - 1) / n times the bytes of the last rows, which no operation but an all-reduce does."""
     words = [(row.get("busbw", ""), row.get("algbw", "")) for row in rows[-2:]]
     pairs = [(number(bus), number(alone)) for bus, alone in words if NUMBER.fullmatch(bus) and NUMBER.fullmatch(alone)]
     fits = all(alone and abs(bus * ranks / alone / (2 * ranks - 2) - 1) < 0.01 for bus, alone in pairs if ranks > 2)

@@ -121,7 +121,7 @@ class Measurer:
 
     @property
     def restless(self) -> bool:
-        """Whether other load came and went so far, so that cases waited for more than a twentieth of the time."""
+        """Returns whether other load came and went so far, so that cases waited for more than a twentieth of the time."""
         return self.patience.spent > RESTLESS_SHARE * (self.around.now() - self._begin)
 
     def _list_case_records(self, launch: int, case: int) -> Sequence[Record]:

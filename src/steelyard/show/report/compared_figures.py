@@ -86,7 +86,7 @@ def _comparisons(evaluation: Evaluation) -> dict[int, Comparison]:
     usable = [r for r in evaluation.results if r.verdict.level != "INVALID" and samples(r)]
     by_second: dict[int, Comparison] = {}
     for name in compared.names[1:]:
-        pairs = cases.pairs(usable, compared.parameter, compared.names[0], name)
+        pairs = cases.pair(usable, compared.parameter, compared.names[0], name)
         found = compare_all([(samples(a), samples(b)) for a, b in pairs], smallest)
         by_second |= {id(b): comparison for (_, b), comparison in zip(pairs, found, strict=True)}
     return by_second

@@ -69,7 +69,7 @@ def energies(evaluation: Evaluation) -> tuple[Energies, ...]:
 
 
 def known(result: Result) -> bool:
-    """Whether it has a time and an energy with intervals, and may be believed."""
+    """Returns whether it has a time and an energy with intervals, and may be believed."""
     both = [result.metrics.get(name) for name in ("time", ENERGY.name)]
     ends = [end for value in both if value for end in (value.value, value.low, value.high)]
     bounded = len(ends) == 6 and all(end is not None and isfinite(end) and end > 0 for end in ends)
@@ -115,7 +115,7 @@ def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) ->
 
 
 def is_guess(evaluation: Evaluation) -> bool:
-    """Whether its energies rest on a model."""
+    """Returns whether its energies rest on a model."""
     return evaluation.power is not None and is_modelled(evaluation.power.traces)
 
 

@@ -56,7 +56,7 @@ def _spread_counts(figure: Figure, places: Collection[float | str]) -> Figure:
 
 
 def is_lone(figure: Figure) -> bool:
-    """Whether a single value is all that there is, with nothing to stand beside it."""
+    """Returns whether a single value is all that there is, with nothing to stand beside it."""
     values = [y for series in figure.series for y in series.y if y is not None]
     return figure.kind == "bars" and len(values) == 1 and not figure.marks
 

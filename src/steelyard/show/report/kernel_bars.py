@@ -124,7 +124,7 @@ def make_kernel(kernel: Measured, reference: Mode, evaluation: Evaluation) -> Ke
 
 
 def usable(result: Result) -> bool:
-    """Whether the result has times that may be believed."""
+    """Returns whether the result has times that may be believed."""
     return values.level(result) != "INVALID" and bool(messages.launch_seconds(result))
 
 

@@ -265,5 +265,5 @@ def _list_last_lines(run: Summary, report: Path | None, earlier: str) -> list[Te
 
 
 def _rows(lines: Iterable[Text], width: int) -> int:
-    """Rows of a terminal, which folds what is longer."""
+    """Returns the number of rows on a terminal, which folds longer lines."""
     return sum(max(1, -(-line.cell_len // width)) for line in lines)

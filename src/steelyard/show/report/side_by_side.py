@@ -157,7 +157,7 @@ def _row(result: Result, rows: Iterable[Row]) -> Row | None:
 
 
 def _has_parameters(result: Result, parameters: Mapping[str, Scalar]) -> bool:
-    """Whether these are its parameters; a comparison may have added the name of what others spell out."""
+    """Returns whether these are its parameters; a comparison may have added the name of what others spell out."""
     return all(parameters.get(name) == value for name, value in result.parameters.items())
 
 

@@ -231,7 +231,7 @@ def judge_columns(e: Estimates, tables: int = 1) -> Judgements:
     """
     from steelyard.statistics.samples.distribution_functions import stdtrit
 
-    p = np.minimum(1.0, holm_array(_chances(e)) * tables)
+    p = np.minimum(1.0, holm_array(_compute_chances(e)) * tables)
     error = e.error
     between = normal_quantile(CONFIDENCE) * e.run_spread * np.sqrt(e.unseen)
     freedoms, of_freedom = np.unique(e.freedom, return_inverse=True)  # few, and their quantiles take long
@@ -258,7 +258,7 @@ def widen(judgement: Judgement, other: float) -> Judgement:
     return replace(judgement, low=min(ends), high=max(ends), smallest=smallest)
 
 
-def _chances(e: Estimates) -> Array:
+def _compute_chances(e: Estimates) -> Array:
     from steelyard.statistics.samples.distribution_functions import stdtr
 
     error = np.where(e.error > 0, e.error, np.inf)

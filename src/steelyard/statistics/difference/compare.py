@@ -130,15 +130,15 @@ def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: 
         raise ValueError(
             "the pairs are empty or not finite; expected at least one pair, each with the logarithm of a ratio"
         )
-    middle = _middle(row)
-    low, high = -_end(-row, -middle), _end(row, middle)
+    middle = _find_middle(row)
+    low, high = -_find_end(-row, -middle), _find_end(row, middle)
     comparison = Comparison(
         ratio=math.exp(middle), low=math.exp(low), high=math.exp(high), p=_sign_flips(row), call="UNCLEAR", detail=""
     )
     return _add_call(comparison, smallest, level, MORE_ROUNDS)
 
 
-def _scores(row: Array) -> Array:
+def _score_differences(row: Array) -> Array:
     """Returns the signed score of each difference: whole numbers up to `SCORES`, all equal if most differences are 0."""
     sizes = np.abs(row)
     scale = 1.4826 * float(np.median(sizes))
@@ -152,7 +152,7 @@ def _sign_flips(row: Array) -> float:
     """Returns the two-sided p of the sum of the scores, if both signs of each score are equally likely."""
     from steelyard.statistics.samples.distribution_functions import ndtr
 
-    scores = _scores(row)
+    scores = _score_differences(row)
     total, sizes = abs(int(scores.sum())), np.abs(scores).astype(int)
     if total == 0:
         return 1.0
@@ -168,7 +168,7 @@ def _sign_flips(row: Array) -> float:
     return float(min(1.0, 2 * chances[(int(sizes.sum()) + total) // 2 :].sum()))
 
 
-def _middle(row: Array) -> float:
+def _find_middle(row: Array) -> float:
     """Returns Tukey's biweight estimate of location, iterated from the median."""
     place = float(np.median(row))
     for _ in range(50):
@@ -184,7 +184,7 @@ def _middle(row: Array) -> float:
     return place
 
 
-def _end(row: Array, middle: float) -> float:
+def _find_end(row: Array, middle: float) -> float:
     """Returns the place furthest above `middle` that the pairs do not reject (p ≥ 0.05)."""
 
     def rejected(place: float) -> bool:
@@ -215,7 +215,7 @@ def compare_all(
     comparisons = [_compare_sides(a, b, d, confidence) for a, b, d in zip(a_sides, b_sides, drawn, strict=True)]
     adjusted = holm([comparison.p for comparison in comparisons])
     return [
-        _add_call(replace(comparison, p=p), smallest, 1 - confidence, _advice(a, b))
+        _add_call(replace(comparison, p=p), smallest, 1 - confidence, _advise(a, b))
         for comparison, p, (a, b) in zip(comparisons, adjusted, pairs, strict=True)
     ]
 
@@ -273,7 +273,7 @@ def mark_unclear(comparison: Comparison, kind: Why, text: str) -> Comparison:
     return replace(comparison, call="UNCLEAR", detail=text, unclear=Unclear(kind, text))
 
 
-def _advice(a: Launches, b: Launches) -> str:
+def _advise(a: Launches, b: Launches) -> str:
     return ". More launches of each would make the interval narrower" if min(len(a), len(b)) < 10 else ""
 
 

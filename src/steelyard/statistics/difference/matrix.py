@@ -131,7 +131,7 @@ def outliers(
     middle = medians(np.moveaxis(steady, 0, -1))
     nodes, between = (part[0] for part in polished(times, middle[np.newaxis]))
     left = middle - between - nodes[:, None] - nodes
-    pairs = _scatter(times, steady, left)
+    pairs = _estimate_scatter(times, steady, left)
     if pairs is None:
         return Outliers(None, None, None)
     fewest = int(np.isfinite(steady).sum(axis=0)[measured].min())
@@ -139,8 +139,8 @@ def outliers(
     count = len(times.ranks)
     tests = count + (int(measured.sum()) if count >= LEAST_NODES_FOR_LINKS else 0)
     inflated = NODE_ERROR if count > 4 else NODE_ERROR_OF_FOUR
-    error = max(pairs.deviation * inflated / math.sqrt(count - 2), _moving(times, steady)) * shrunk
-    slow = _slow_nodes(times, nodes, error, pairs.freedom, tests, smallest, level)
+    error = max(pairs.deviation * inflated / math.sqrt(count - 2), _estimate_moving_error(times, steady)) * shrunk
+    slow = _find_slow_nodes(times, nodes, error, pairs.freedom, tests, smallest, level)
     relative = pairs.deviation if fewest > 1 else None
     if count < LEAST_NODES_FOR_LINKS:
         return Outliers(slow, None, relative)
@@ -181,7 +181,7 @@ def slow_groups(
     )  # fmt: skip
 
 
-def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
+def _estimate_scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
     """Returns the scatter of a pair between launches; with one launch, the scatter of the residuals of many pairs."""
     measured = times.measured
     rows = [row[np.isfinite(row)] for row in steady[:, measured].T]
@@ -198,7 +198,7 @@ def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
     return Scatter(peers.MAD * float(np.median(distances)), MAD_EFFICIENCY * freedom)
 
 
-def _moving(times: Table, steady: Array) -> float:
+def _estimate_moving_error(times: Table, steady: Array) -> float:
     """Returns the scatter of a node's effect between launches, which is greater if its pairs change together."""
     whole = steady[np.isfinite(steady[:, times.measured]).all(axis=1)]
     if len(whole) < 2:
@@ -206,7 +206,7 @@ def _moving(times: Table, steady: Array) -> float:
     return peers.scatter(polished(times, whole)[0].T).deviation
 
 
-def _slow_nodes(
+def _find_slow_nodes(
     times: Table, nodes: Array, error: float, freedom: float, tests: int, smallest: float, level: float
 ) -> tuple[Outlier, ...]:
     errors = np.full(len(nodes), math.inf)

@@ -48,7 +48,7 @@ def slow_ranks(
     `per_rank` holds the repetitions (seconds) of each rank in the order of time; they may depend on each other. A rank
     is named if its median exceeds the ranks' median by more than `smallest` and by more than their scatter explains:
     Student's t with the repetitions' pooled scatter, or with the spread of the ranks' medians where that is wider;
-    Holm's correction keeps the chance of any false alarm below `level`. None where it cannot be determined: fewer than three
+    Holm's correction keeps the chance of any false alarm below `level`. None if it cannot be determined: fewer than three
     ranks, a rank without two repetitions. Raises ValueError for a time that is not positive and finite.
     """
     rows = [logarithms(row, f"rank {rank}") for rank, row in enumerate(per_rank)]

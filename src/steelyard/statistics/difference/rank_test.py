@@ -23,14 +23,14 @@ def mann_whitney(a: Array, b: Array) -> float:
     above = float(middle[place[:m]].sum()) - m * (m + 1) / 2
     most = max(above, m * n - above)
     if min(m, n) <= EXACT and len(values) == m + n:
-        ways = _ways(min(m, n), max(m, n))
+        ways = _count_ways(min(m, n), max(m, n))
         return min(1.0, 2 * float(ways[round(most) :].sum() / ways.sum()))
     ties = float((count**3 - count).sum()) / ((m + n) * (m + n - 1))
     error = (m * n / 12 * (m + n + 1 - ties)) ** 0.5
     return min(1.0, 2 * float(ndtr(-(most - m * n / 2 - 0.5) / error)))
 
 
-def _ways(few: int, many: int) -> Array:
+def _count_ways(few: int, many: int) -> Array:
     """Returns the number of partitions of each sum 0 … few × many into at most `few` parts of at most `many`."""
     ways = np.zeros((few + 1, few * many + 1))
     ways[:, 0] = 1.0  # parts of nothing

@@ -72,15 +72,15 @@ def bootstrap_intervals(a: Sequence[Side], b: Sequence[Side], tail: float) -> li
     for launches, places in alike.items():
         step = max(1, DRAWN_AT_ONCE // (BOOTSTRAPS * sum(launches)))
         for some in (places[first : first + step] for first in range(0, len(places), step)):
-            draws = _bootstrap([b[i] for i in some], SEED) - _bootstrap([a[i] for i in some], SEED + 1)
+            draws = _bootstrap_sides([b[i] for i in some], SEED) - _bootstrap_sides([a[i] for i in some], SEED + 1)
             ends = np.quantile(draws, (tail, 1 - tail), axis=1)
             intervals |= {place: (float(low), float(high)) for place, low, high in zip(some, *ends, strict=True)}
     return [intervals[place] for place in range(len(a))]
 
 
-def _bootstrap(sides: Sequence[Side], seed: int) -> Array:
+def _bootstrap_sides(sides: Sequence[Side], seed: int) -> Array:
     """Returns the median of each draw, a row for each side; all sides have the same number of launches."""
-    drawn, moved = _draws(len(sides[0].medians), seed)
+    drawn, moved = _draw_indexes(len(sides[0].medians), seed)
     middles, errors = (np.stack(column) for column in ([s.medians for s in sides], [s.errors for s in sides]))
     return _medians_of_columns(
         [middles[:, one] + errors[:, one] * by for one, by in zip(drawn.T, moved.T, strict=True)]
@@ -99,7 +99,7 @@ def _medians_of_columns(columns: list[Array]) -> Array:
 
 
 @lru_cache(maxsize=4)  # of a thousand launches 30 MB each
-def _draws(launches: int, seed: int) -> tuple[NDArray[np.int64], Array]:
+def _draw_indexes(launches: int, seed: int) -> tuple[NDArray[np.int64], Array]:
     """Returns the drawn launches and their shifts in units of their errors; equal for all sides with this number of launches."""
     random = np.random.default_rng(seed)
     drawn = random.integers(launches, size=(BOOTSTRAPS, launches))

@@ -89,7 +89,7 @@ def find_course(values: Sequence[float], smallest: float = SMALLEST, level: floa
     whole = np.log(series)
     places = np.flatnonzero(~_differs_from_neighbours(whole))
     logs = whole[places]
-    borders, p = _segment(logs, level)
+    borders, p = _find_changes(logs, level)
     if not borders:
         return Course(lone=_find_lone(whole, []))
     if (drift := _find_drift(logs, borders)) is not None:
@@ -100,11 +100,11 @@ def find_course(values: Sequence[float], smallest: float = SMALLEST, level: floa
         )
     borders, chance = _keep_clear(logs, borders, level)
     p = max(p / MODES, chance)
-    borders = _join(logs, borders, smallest)
-    lasting, spans = _divide(logs, borders)
+    borders = _join_small_steps(logs, borders, smallest)
+    lasting, spans = _find_lasting_borders(logs, borders)
     edges = [*places.tolist(), len(whole)]  # of the whole series, by the places among the values that were kept
     edges[0] = 0
-    steps = tuple(replace(step, place=edges[step.place]) for step in _describe(logs, lasting, p))
+    steps = tuple(replace(step, place=edges[step.place]) for step in _describe_steps(logs, lasting, p))
     return Course(
         steps=steps,
         returned=tuple((edges[begin], edges[end]) for begin, end in spans),
@@ -143,20 +143,20 @@ def _estimate_deviation(logs: Array) -> float:
     return MAD * float(np.median(np.abs(np.diff(logs)))) / math.sqrt(2) if len(logs) > 1 else 0.0
 
 
-def _segment(logs: Array, level: float) -> tuple[list[int], float]:
+def _find_changes(logs: Array, level: float) -> tuple[list[int], float]:
     """Returns the places before which the level changes, sorted, and the chance of the first one that was found."""
     if len(logs) > MOST:  # the medians of neighbours; then each border goes to its value
         width = -(-len(logs) // MOST)
         whole = len(logs) // width
         medians = np.median(logs[: whole * width].reshape(whole, width), axis=1)
-        found, p = _segment(medians, level)
-        return _refine(logs, [place * width for place in found]), p
+        found, p = _find_changes(medians, level)
+        return _refine_borders(logs, [place * width for place in found]), p
     place, p = _find_split(logs)
     if place is None or p > level:
         return [], p
-    left, _ = _segment(logs[:place], level)
-    right, _ = _segment(logs[place:], level)
-    return _refine(logs, [*left, place, *(place + other for other in right)]), p
+    left, _ = _find_changes(logs[:place], level)
+    right, _ = _find_changes(logs[place:], level)
+    return _refine_borders(logs, [*left, place, *(place + other for other in right)]), p
 
 
 def _find_split(logs: Array) -> tuple[int | None, float]:
@@ -184,7 +184,7 @@ def _find_contrasts(orders: Array) -> tuple[Array, Array]:
     """Returns for each row the greatest difference of the means beside a place, over its standard deviation, and the place."""
     sums = np.concatenate([np.zeros((len(orders), 1)), np.cumsum(orders, axis=1)], axis=1)
     greatest, places = np.zeros(len(orders)), np.zeros(len(orders), dtype=int)
-    for begin, end in _intervals(orders.shape[1]):
+    for begin, end in _list_intervals(orders.shape[1]):
         splits = np.arange(begin + LEAST, end - LEAST + 1)
         left, right = splits - begin, end - splits
         means = (sums[:, splits] - sums[:, [begin]]) / left - (sums[:, [end]] - sums[:, splits]) / right
@@ -196,12 +196,12 @@ def _find_contrasts(orders: Array) -> tuple[Array, Array]:
     return greatest, places
 
 
-def _dependence_factor(logs: Array, borders: Sequence[int]) -> float:
+def _estimate_dependence(logs: Array, borders: Sequence[int]) -> float:
     """Returns by how much a contrast counts less because each value resembles the one before; 1 if they seem independent."""
     n = len(logs)
     if n < LEAST_FOR_SHAPE:
         return 1.0
-    rest = logs - np.repeat(_levels(logs, borders), np.diff([0, *borders, n]))
+    rest = logs - np.repeat(_find_levels(logs, borders), np.diff([0, *borders, n]))
     far = CLIP * MAD * float(np.median(np.abs(rest)))
     rest = np.clip(rest, -far, far)
     correlation = float(rest[1:] @ rest[:-1]) / max(float(rest @ rest), 1e-18)
@@ -216,9 +216,9 @@ def _keep_clear(logs: Array, borders: Sequence[int], level: float) -> tuple[list
     """
     from steelyard.statistics.samples.distribution_functions import stdtr
 
-    borders, n, factor = list(borders), len(logs), _dependence_factor(logs, borders)
+    borders, n, factor = list(borders), len(logs), _estimate_dependence(logs, borders)
     while borders:
-        edges, levels = [0, *borders, n], _levels(logs, borders)
+        edges, levels = [0, *borders, n], _find_levels(logs, borders)
         rest = np.abs(logs - np.repeat(levels, np.diff(edges)))
         deviation = max(MAD * float(np.median(rest)) * math.sqrt(n / (n - len(levels))), 1e-9)
         sizes = (math.sqrt(1 / (b - a) + 1 / (c - b)) for a, b, c in zip(edges, edges[1:], edges[2:], strict=False))
@@ -231,7 +231,7 @@ def _keep_clear(logs: Array, borders: Sequence[int], level: float) -> tuple[list
     return [], 1.0
 
 
-def _intervals(n: int) -> Iterator[tuple[int, int]]:
+def _list_intervals(n: int) -> Iterator[tuple[int, int]]:
     """Yields the intervals (begin, end) in which one change is looked for: all of the series, then shorter layers."""
     length = float(n)
     while length >= 2 * LEAST:
@@ -243,7 +243,7 @@ def _intervals(n: int) -> Iterator[tuple[int, int]]:
         length *= _DECAY
 
 
-def _refine(logs: Array, borders: Sequence[int]) -> list[int]:
+def _refine_borders(logs: Array, borders: Sequence[int]) -> list[int]:
     """Moves each border to where its two neighbouring segments are split best: the least distance from two medians."""
     edges = [0, *borders, len(logs)]
     for number in range(1, len(edges) - 1):
@@ -257,11 +257,11 @@ def _refine(logs: Array, borders: Sequence[int]) -> list[int]:
     return edges[1:-1]
 
 
-def _join(logs: Array, borders: list[int], smallest: float) -> list[int]:
+def _join_small_steps(logs: Array, borders: list[int], smallest: float) -> list[int]:
     """Removes borders whose two levels differ by less than the smallest step, the smallest difference first."""
     borders = list(borders)
     while borders:
-        levels = _levels(logs, borders)
+        levels = _find_levels(logs, borders)
         differences = [abs(b - a) for a, b in itertools.pairwise(levels)]
         least = min(range(len(borders)), key=differences.__getitem__)
         if differences[least] >= math.log1p(smallest):
@@ -270,7 +270,7 @@ def _join(logs: Array, borders: list[int], smallest: float) -> list[int]:
     return borders
 
 
-def _levels(logs: Array, borders: Sequence[int]) -> list[float]:
+def _find_levels(logs: Array, borders: Sequence[int]) -> list[float]:
     edges = [0, *borders, len(logs)]
     return [float(np.median(logs[a:b])) for a, b in itertools.pairwise(edges)]
 
@@ -283,7 +283,7 @@ def _find_drift(logs: Array, borders: Sequence[int]) -> float | None:
     n = len(logs)
     if n < LEAST_FOR_SHAPE:
         return None
-    levels = np.repeat(_levels(logs, borders), np.diff([0, *borders, n]))
+    levels = np.repeat(_find_levels(logs, borders), np.diff([0, *borders, n]))
     times = np.arange(n, dtype=float)
     slope = _estimate_slope(logs)
     line = slope * times
@@ -301,9 +301,9 @@ def _estimate_slope(logs: Array) -> float:
     return float(np.median((logs[-half:] - logs[:half]) / (len(logs) - half)))
 
 
-def _divide(logs: Array, borders: Sequence[int]) -> tuple[list[int], tuple[tuple[int, int], ...]]:
+def _find_lasting_borders(logs: Array, borders: Sequence[int]) -> tuple[list[int], tuple[tuple[int, int], ...]]:
     """Returns the borders of lasting steps, and the spans of levels that ended because an earlier one came back."""
-    levels = _levels(logs, borders)
+    levels = _find_levels(logs, borders)
     near = max(math.log1p(SMALLEST), 2 * _estimate_deviation(logs) / math.sqrt(LEAST))
     edges = [0, *borders, len(logs)]
 
@@ -333,18 +333,18 @@ def _is_at(logs: Array, level: float, room: float) -> bool:
 
 
 def _find_lone(logs: Array, borders: Sequence[int]) -> tuple[int, ...]:
-    rest = logs - np.repeat(_levels(logs, borders), np.diff([0, *borders, len(logs)]))
+    rest = logs - np.repeat(_find_levels(logs, borders), np.diff([0, *borders, len(logs)]))
     far = max(LONE * MAD * float(np.median(np.abs(rest))), math.log1p(LEAST_LONE))
     places = tuple(np.flatnonzero(np.abs(rest) > far).tolist())
     return places if len(places) <= max(1, MOST_LONE * len(logs)) else ()
 
 
-def _describe(logs: Array, borders: Sequence[int], p: float) -> Iterator[Step]:
+def _describe_steps(logs: Array, borders: Sequence[int], p: float) -> Iterator[Step]:
     edges = [0, *borders, len(logs)]
     for begin, place, end in zip(edges, edges[1:], edges[2:], strict=False):
         before, after = logs[begin:place], logs[place:end]
         difference = float(np.median(after) - np.median(before))
-        error = math.hypot(*(_median_error(part, logs) for part in (before, after)))
+        error = math.hypot(*(_estimate_median_error(part, logs) for part in (before, after)))
         yield Step(
             place=place,
             before=math.exp(float(np.median(before))),
@@ -356,7 +356,7 @@ def _describe(logs: Array, borders: Sequence[int], p: float) -> Iterator[Step]:
         )
 
 
-def _median_error(part: Array, logs: Array) -> float:
+def _estimate_median_error(part: Array, logs: Array) -> float:
     """Returns half of the 95 % interval of the median of a part."""
     from steelyard.statistics.samples.distribution_functions import stdtrit
 

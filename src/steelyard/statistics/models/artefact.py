@@ -119,10 +119,10 @@ def _find_parts(sizes: Sequence[float], caches: Caches, buffers: int) -> tuple[P
     groups: dict[Place, list[float]] = {}
     for size in sizes:
         groups.setdefault(place(size, caches, buffers), []).append(size)
-    return tuple(Part(min(g), max(g), where, _explain(where, caches, buffers)) for where, g in groups.items())
+    return tuple(Part(min(g), max(g), where, _explain_artefact(where, caches, buffers)) for where, g in groups.items())
 
 
-def _explain(where: Place, caches: Caches, buffers: int) -> str:
+def _explain_artefact(where: Place, caches: Caches, buffers: int) -> str:
     of_rank = f"the {buffers} buffers of a rank" if buffers > 1 else "the buffer of a rank"
     if where == "core":
         return f"{of_rank} stay in the cache of its core"

@@ -83,7 +83,7 @@ def find_detours(quanta: Samples) -> Detours | None:
     if len(row) < LEAST:
         return None
     ordered = np.sort(row)
-    base = _mode(ordered[: math.ceil(len(row) / 10)])
+    base = _find_mode(ordered[: math.ceil(len(row) / 10)])
     threshold = _find_jitter_threshold(ordered)
     hit = np.flatnonzero(row > threshold)
     over = row[hit] - base
@@ -159,7 +159,7 @@ def _find_jitter_threshold(ordered: Array) -> float:
     return float(middle) - deviation * NormalDist().inv_cdf(FALSE_DETOUR / len(ordered))
 
 
-def _mode(ordered: Array) -> float:
+def _find_mode(ordered: Array) -> float:
     """Returns the half-sample mode: it repeatedly takes the shortest interval with half of the values."""
     while len(ordered) > 3:
         half = math.ceil(len(ordered) / 2)

@@ -55,7 +55,7 @@ class _Curve:
 
     def beyond(self, other: "_Curve") -> "_Curve":
         """Returns this curve followed by the other one."""
-        pairs = zip((self.counts, self.times, self.down, self.up), _parts(other), strict=True)
+        pairs = zip((self.counts, self.times, self.down, self.up), _split_curve(other), strict=True)
         return _Curve(*(np.concatenate(pair) for pair in pairs))
 
 
@@ -72,7 +72,7 @@ def solve_count(
     if not counts:
         raise ValueError("there is no count with a time; expected at least one")
     place, heights, spreads = np.log(np.asarray(counts, float)), np.asarray(logs, float), np.asarray(errors, float)
-    curve = _interpolate(place, heights, spreads)
+    curve = _interpolate_curve(place, heights, spreads)
     at = _find_crossing(curve.times, time)
     how: How = "interpolated"
     if at is None:
@@ -95,10 +95,10 @@ def solve_count(
         fastest = counts[int(np.argmin(heights))]
         return Reached(count=fastest, low=fastest, high=None, how="more")
     low, high = _find_ends(curve, at, time, error)
-    return Reached(count=_count(curve, at), low=low, high=high, how=how, law=law if how == "extrapolated" else "")
+    return Reached(count=_find_count(curve, at), low=low, high=high, how=how, law=law if how == "extrapolated" else "")
 
 
-def _parts(curve: _Curve) -> tuple[Array, Array, Array, Array]:
+def _split_curve(curve: _Curve) -> tuple[Array, Array, Array, Array]:
     return curve.counts, curve.times, curve.down, curve.up
 
 
@@ -113,7 +113,7 @@ def _find_crossing(times: Array, time: float) -> float | None:
     return first + float((times[first] - time) / (times[first] - times[first + 1]))
 
 
-def _count(curve: _Curve, at: float) -> float:
+def _find_count(curve: _Curve, at: float) -> float:
     return math.exp(float(np.interp(at, np.arange(len(curve.counts)), curve.counts)))
 
 
@@ -128,7 +128,7 @@ def _find_ends(curve: _Curve, at: float, time: float, error: float) -> tuple[flo
     if right.size:
         first = math.ceil(at) + int(right[0])
         high = max(_find_zero(margins, first, first - 1), at)
-    return tuple(None if end is None else _count(curve, end) for end in (low, high))  # type: ignore[return-value]
+    return tuple(None if end is None else _find_count(curve, end) for end in (low, high))  # type: ignore[return-value]
 
 
 def _find_zero(margins: Array, outside: int, inside: int) -> float:
@@ -142,7 +142,7 @@ def _find_zero(margins: Array, outside: int, inside: int) -> float:
 # --------------------------------------------------------------------------- between the measured counts
 
 
-def _interpolate(place: Array, heights: Array, spreads: Array) -> _Curve:
+def _interpolate_curve(place: Array, heights: Array, spreads: Array) -> _Curve:
     """Returns the curve through the measured times. The smooth line blends the parabolas of each two neighbouring triples.
 
     Source: A. W. Overhauser 1968, Ford Motor Company technical report SL 68-40.
@@ -156,7 +156,7 @@ def _interpolate(place: Array, heights: Array, spreads: Array) -> _Curve:
     rows = np.arange(len(grid))
     share = (grid - place[segment]) / (place[segment + 1] - place[segment])
     straight[rows, segment], straight[rows, segment + 1] = 1 - share, share
-    smooth = _blend(place, grid, segment, share) if len(place) > 2 else straight
+    smooth = _blend_segments(place, grid, segment, share) if len(place) > 2 else straight
     times = smooth @ heights
     half = Z * np.sqrt(smooth**2 @ spreads**2)
     curved = CURVED * np.abs(times - straight @ heights)
@@ -167,7 +167,7 @@ def _interpolate(place: Array, heights: Array, spreads: Array) -> _Curve:
     return _Curve(grid, times, half + np.maximum(0.0, times - ideal), half)
 
 
-def _blend(place: Array, grid: Array, segment: Array, share: Array) -> Array:
+def _blend_segments(place: Array, grid: Array, segment: Array, share: Array) -> Array:
     """Returns the weights of the measured times at each point of the grid (grid × counts)."""
     weights = np.zeros((len(grid), len(place)))
     last = len(place) - 3

@@ -58,7 +58,7 @@ class Switch:
 class Bandwidth:
     """`rate` is r∞ = 1/r in B/s, which long messages approach; `half` is n½ = s/r, the bytes that reach half of it.
 
-    `half` is None where the line has no positive startup: no size is special then.
+    `half` is None if the line has no positive startup: no size is special then.
     """
 
     rate: float
@@ -81,7 +81,7 @@ def fit_regions(points: Sequence[tuple[float, float]]) -> tuple[Region, ...]:
         return ()
     # Pieces end between two sizes: starts[k] is the first point of the k-th size.
     starts = [int(i) for i in np.searchsorted(ordered[:, 0], sizes)] + [len(ordered)]
-    return tuple(_region(ordered[a:b]) for a, b in _pieces(ordered, starts))
+    return tuple(_fit_region(ordered[a:b]) for a, b in _find_pieces(ordered, starts))
 
 
 def switches(regions: Sequence[Region]) -> tuple[Switch, ...]:
@@ -97,7 +97,7 @@ def switches(regions: Sequence[Region]) -> tuple[Switch, ...]:
         if min(min(end) for end in ends) <= 0:
             continue
         factor = min(late / early for early, late in ends)
-        if factor > 1 + max(JUMP, SIGMAS * math.hypot(_scatter(before), _scatter(after))):
+        if factor > 1 + max(JUMP, SIGMAS * math.hypot(_estimate_scatter(before), _estimate_scatter(after))):
             jumps.append(Switch(before.last, after.first, factor))
     return tuple(jumps)
 
@@ -125,7 +125,7 @@ def fit_line(points: Array) -> tuple[float, float, Array]:
     return startup, per_byte, residuals
 
 
-def _pieces(ordered: Array, starts: Sequence[int]) -> list[tuple[int, int]]:
+def _find_pieces(ordered: Array, starts: Sequence[int]) -> list[tuple[int, int]]:
     """Returns the best division, by dynamic programming over the ends of the pieces for each number of pieces."""
     count, points = len(starts) - 1, len(ordered)
     costs = {
@@ -153,7 +153,7 @@ def _pieces(ordered: Array, starts: Sequence[int]) -> list[tuple[int, int]]:
     return [(starts[a], starts[b]) for a, b in pairwise(chosen)]
 
 
-def _region(points: Array) -> Region:
+def _fit_region(points: Array) -> Region:
     startup, per_byte, residuals = fit_line(points)
     worst = float(np.abs(residuals).max())
     first, last = float(points[0, 0]), float(points[-1, 0])
@@ -167,6 +167,6 @@ def _region(points: Array) -> Region:
     )
 
 
-def _scatter(region: Region) -> float:
+def _estimate_scatter(region: Region) -> float:
     """Returns the relative standard deviation of the residuals; the line takes two degrees of freedom."""
     return math.sqrt(sum(r * r for r in region.residuals) / max(1, len(region.residuals) - 2))

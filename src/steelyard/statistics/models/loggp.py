@@ -67,7 +67,7 @@ def fit_parameters(trains: Sequence[Train], receive: Mapping[int, float] | None 
             raise ValueError(
                 f"'{train}' is not a valid train of messages: expected messages >= 1, delay and size >= 0, seconds > 0"
             )
-    times = _medians(trains)
+    times = _take_medians(trains)
     alone = {size: seconds for (messages, _, size), seconds in times.items() if messages == 1}
     gaps = _find_message_times(times, alone, lambda delay, size: delay == 0)
     covered = _find_message_times(times, alone, lambda delay, size: delay > 0 and delay >= gaps.get(size, alone[size]))
@@ -75,7 +75,7 @@ def fit_parameters(trains: Sequence[Train], receive: Mapping[int, float] | None 
     gap, gap_per_byte, worst = _fit_by_size(gaps)
     _, overhead_per_byte, _ = _fit_by_size(overheads)
     return LogGP(
-        latency=_latency(alone, overheads, receive or {}, gap_per_byte),
+        latency=_fit_latency(alone, overheads, receive or {}, gap_per_byte),
         overhead=overheads[min(overheads)] if overheads else None,
         overhead_per_byte=overhead_per_byte,
         gap=gap,
@@ -87,7 +87,7 @@ def fit_parameters(trains: Sequence[Train], receive: Mapping[int, float] | None 
     )
 
 
-def _medians(trains: Sequence[Train]) -> dict[tuple[int, float, int], float]:
+def _take_medians(trains: Sequence[Train]) -> dict[tuple[int, float, int], float]:
     equal: dict[tuple[int, float, int], list[float]] = {}
     for messages, delay, size, seconds in trains:
         equal.setdefault((messages, delay if messages > 1 else 0.0, size), []).append(seconds)
@@ -118,7 +118,7 @@ def _fit_by_size(values: Mapping[int, float]) -> tuple[float | None, float | Non
     return start if start > 0 else None, slope if slope > 0 else None, float(np.abs(residuals).max())
 
 
-def _latency(
+def _fit_latency(
     alone: Mapping[int, float], overheads: Mapping[int, float], receive: Mapping[int, float], per_byte: float | None
 ) -> float | None:
     """Returns the latency at the smallest size with a known overhead. If G is unknown, the bytes count as latency."""

@@ -45,7 +45,7 @@ class Step:
 class Stop:
     """The greatest count to which further cores still add, on average from the last such count, `HALF` of a core's worth.
 
-    `into` is the step that leads there, `beyond` that to the next count measured; None where there is none. `certain`: the
+    `into` is the step that leads there, `beyond` that to the next count measured; None if there is none. `certain`: the
     intervals of both tell them apart from `HALF`.
     """
 
@@ -115,18 +115,18 @@ def scaling(
     uncrowded = [count for count in counts if count not in crowded]
     base = min(uncrowded or counts)
     per_unit = {c: [np.asarray(row, dtype=np.float64) / done[c] for row in launches[c]] for c in counts}
-    costs = _costs({count: per_unit[count] for count in uncrowded}) if uncrowded else None
-    steps = _steps(costs, base) if costs else {}
+    costs = _estimate_costs({count: per_unit[count] for count in uncrowded}) if uncrowded else None
+    steps = _list_steps(costs, base) if costs else {}
     points = []
     for count in counts:
         spread = combine(launches[count])
-        gained = _speedup(per_unit[base], per_unit[count]) if count != base else Estimate(1.0)
+        gained = _estimate_speedup(per_unit[base], per_unit[count]) if count != base else Estimate(1.0)
         points.append(
             Point(
                 count=count,
                 time=Estimate(spread.value, spread.low, spread.high),
                 speedup=gained,
-                efficiency=_divide(gained, count / base),
+                efficiency=_divide_estimate(gained, count / base),
                 serial=_estimate_serial_fraction(gained, count, base, weak),
                 step=steps.get(count),
                 crowded=count in crowded,
@@ -139,7 +139,7 @@ def scaling(
         points=tuple(points),
         fits=fits,
         refused=not_fitted,
-        stop=_stop(costs, base) if costs else None,
+        stop=_find_stop(costs, base) if costs else None,
     )
 
 
@@ -159,7 +159,7 @@ def scaled_serial_fraction(speedup: float, count: float, base: float = 1) -> flo
     return (count - speedup * base) / below if below > 0 else None
 
 
-def _divide(speedup: Estimate, by: float) -> Estimate:
+def _divide_estimate(speedup: Estimate, by: float) -> Estimate:
     low, high = (None if end is None else end / by for end in (speedup.low, speedup.high))
     return Estimate(speedup.value / by, low, high)
 
@@ -176,12 +176,12 @@ def _estimate_serial_fraction(speedup: Estimate, count: int, base: int, weak: bo
     return Estimate(value, low, high)
 
 
-def _speedup(base: Launches, other: Launches) -> Estimate:
+def _estimate_speedup(base: Launches, other: Launches) -> Estimate:
     comparison = compare(other, base)
     return Estimate(comparison.ratio, comparison.low, comparison.high)
 
 
-def _costs(per_unit: Mapping[int, Launches]) -> Costs:
+def _estimate_costs(per_unit: Mapping[int, Launches]) -> Costs:
     """Returns the median of the launches' medians at each count and its error, with one spread of launches for all
     counts and the prior of `compare`."""
     counts = tuple(per_unit)
@@ -209,13 +209,13 @@ def _laws(laws: Sequence[Law], costs: Costs | None, counts: Sequence[int]) -> tu
 # --------------------------------------------------------------------------- where to stop
 
 
-def _steps(costs: Costs, base: int) -> dict[int, Step]:
+def _list_steps(costs: Costs, base: int) -> dict[int, Step]:
     """Returns the step between neighbouring counts, by the greater count."""
     pairs = zip(costs.counts, costs.counts[1:], strict=False)
-    return {end: _step(costs, base, start, end) for start, end in pairs}
+    return {end: _make_step(costs, base, start, end) for start, end in pairs}
 
 
-def _step(costs: Costs, base: int, start: int, end: int) -> Step:
+def _make_step(costs: Costs, base: int, start: int, end: int) -> Step:
     """Returns the speed gained per added core, in units of a core's speed at the base."""
     first, low, high = (costs.counts.index(count) for count in (base, start, end))
 
@@ -232,14 +232,14 @@ def _step(costs: Costs, base: int, start: int, end: int) -> Step:
     return Step(start, end, adding, call)
 
 
-def _stop(costs: Costs, base: int) -> Stop | None:
+def _find_stop(costs: Costs, base: int) -> Stop | None:
     """Returns the last count worth using. A step that adds too little is skipped if a longer one from the same count adds
     enough, so that a single slow count (that does not fit caches or nodes) does not hide the following ones."""
     if len(costs.counts) < 2:
         return None
     kept, into = base, None
     while True:
-        further = [_step(costs, base, kept, count) for count in costs.counts if count > kept]
+        further = [_make_step(costs, base, kept, count) for count in costs.counts if count > kept]
         paying = next((step for step in further if step.adds.value >= HALF), None)
         if paying is None:
             break

@@ -45,7 +45,7 @@ class Fit:
     """A law as it fits best. `deviation`: root mean square of its relative misses of the times; `follows`: none is gross.
 
     It may be believed from the least to the greatest of `counts`, which it was fitted to, and with care up to `furthest`.
-    `peak` is the count at which the universal scalability law is fastest; None where it has no peak within that range.
+    `peak` is the count at which the universal scalability law is fastest; None if it has no peak within that range.
     """
 
     law: str
@@ -68,12 +68,12 @@ class Costs:
     scatter: Array  # draws × counts: Student's t, by which each draw departs, in standard errors
 
 
-def _columns(*made: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def _make_columns(*made: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda p: np.stack([column(p) for column in made], axis=-1)
 
 
-def _share(first: Array) -> Array:
-    """The first of two coefficients over both."""
+def _compute_first_share(first: Array) -> Array:
+    """Returns the first of two coefficients over both."""
     whole = first.sum(axis=-1, keepdims=True)
     share: Array = first[..., :1] / np.where(whole > 0, whole, np.nan)
     return share
@@ -89,16 +89,16 @@ AMDAHL = Law(
     name="Amdahl",
     formula="S(p) = 1 / (s + (1 − s)/p)",
     names=("s",),
-    columns=_columns(np.ones_like, lambda p: 1 / p),
-    parameters=_share,
+    columns=_make_columns(np.ones_like, lambda p: 1 / p),
+    parameters=_compute_first_share,
 )
 # J. Gustafson, CACM 31:532, 1988: the speed is that of one, times s + (1 − s)·p.
 GUSTAFSON = Law(
     name="Gustafson",
     formula="S(p) = p − s·(p − 1)",
     names=("s",),
-    columns=_columns(np.ones_like, lambda p: p),
-    parameters=_share,
+    columns=_make_columns(np.ones_like, lambda p: p),
+    parameters=_compute_first_share,
     rates=True,
 )
 # N. Gunther, Guerrilla Capacity Planning, 2007: a is contention for what is shared, b the cost of keeping it alike.
@@ -106,7 +106,7 @@ USL = Law(
     name="USL",
     formula="S(p) = p / (1 + a·(p − 1) + b·p·(p − 1))",
     names=("a", "b"),
-    columns=_columns(lambda p: 1 / p, lambda p: (p - 1) / p, lambda p: p - 1),
+    columns=_make_columns(lambda p: 1 / p, lambda p: (p - 1) / p, lambda p: p - 1),
     parameters=_divide_by_first,
 )
 LAWS = {law.name: law for law in (AMDAHL, GUSTAFSON, USL)}
@@ -135,7 +135,7 @@ def explain_refusal(law: Law, counts: Sequence[int]) -> str:
 
 
 def fit(law: Law, costs: Costs) -> Fit:
-    """The law with the least relative misses, its coefficients held at 0 or more.
+    """Returns the law with the least relative misses, its coefficients held at 0 or more.
 
     Intervals: the fit is repeated for draws of the times, each moved by its standard error times Student's t. Where the law
     misses by more than these errors, they are widened to the misses (R. T. Birge, Phys. Rev. 40:207, 1932): a law that does
@@ -143,10 +143,10 @@ def fit(law: Law, costs: Costs) -> Fit:
     """
     if why := explain_refusal(law, costs.counts):
         raise ValueError(f"{law.name} cannot be fitted: {why}")
-    best, drawn_coefficients, missed = _solve(law, costs)
+    best, drawn_coefficients, missed = _solve_law(law, costs)
     drawn = law.parameters(drawn_coefficients)
     values = law.parameters(best)[0]
-    estimates = {name: _estimate(float(values[i]), drawn[:, i]) for i, name in enumerate(law.names)}
+    estimates = {name: _make_estimate(float(values[i]), drawn[:, i]) for i, name in enumerate(law.names)}
     furthest = int(REACH * max(costs.counts))
     return Fit(
         law=law.name,
@@ -156,7 +156,7 @@ def fit(law: Law, costs: Costs) -> Fit:
         follows=_follows_law(missed, costs) and bool(np.isfinite(values).all()),
         counts=costs.counts,
         furthest=furthest,
-        peak=_peak(values, drawn, furthest) if law is USL else None,
+        peak=_find_peak(values, drawn, furthest) if law is USL else None,
     )
 
 
@@ -167,7 +167,7 @@ def predict(law: Law, costs: Costs, counts: Array) -> tuple[Array, Array] | None
     """
     if explain_refusal(law, costs.counts):
         return None
-    best, drawn, missed = _solve(law, costs)
+    best, drawn, missed = _solve_law(law, costs)
     if not _follows_law(missed, costs):
         return None
     columns, sign = law.columns(counts), -1.0 if law.rates else 1.0
@@ -175,7 +175,7 @@ def predict(law: Law, costs: Costs, counts: Array) -> tuple[Array, Array] | None
         return sign * np.log(columns @ best[0]), sign * np.log(drawn @ columns.T)
 
 
-def _solve(law: Law, costs: Costs) -> tuple[Array, Array, Array]:
+def _solve_law(law: Law, costs: Costs) -> tuple[Array, Array, Array]:
     """Returns the best coefficients (1 × coefficients), those of each draw, and the relative misses of the measured times."""
     columns = law.columns(np.array(costs.counts, dtype=np.float64))
     sign = -1.0 if law.rates else 1.0
@@ -218,7 +218,7 @@ def _fit_least_squares(columns: Array, logs: Array) -> Array:
     return coefficients
 
 
-def _estimate(value: float, drawn: Array) -> Estimate:
+def _make_estimate(value: float, drawn: Array) -> Estimate:
     defined = drawn[~np.isnan(drawn)]
     if defined.size < 0.9 * drawn.size:
         return Estimate(value)
@@ -226,7 +226,7 @@ def _estimate(value: float, drawn: Array) -> Estimate:
     return Estimate(value, min(low, value), max(high, value) if math.isfinite(high) else None)
 
 
-def _peak(values: Array, drawn: Array, furthest: int) -> Estimate | None:
+def _find_peak(values: Array, drawn: Array, furthest: int) -> Estimate | None:
     """Returns the count where dS/dp = 0: p = √((1 − a)/b)."""
     a, b = float(values[0]), float(values[1])
     if not b > 0 or not math.isfinite(b):
@@ -236,4 +236,4 @@ def _peak(values: Array, drawn: Array, furthest: int) -> Estimate | None:
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
         peaks = np.sqrt(np.maximum(0.0, 1 - drawn[:, 0]) / drawn[:, 1])
-    return _estimate(max(1.0, at), np.maximum(1.0, np.where(np.isnan(peaks), np.inf, peaks)))
+    return _make_estimate(max(1.0, at), np.maximum(1.0, np.where(np.isnan(peaks), np.inf, peaks)))

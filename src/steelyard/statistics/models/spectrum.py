@@ -43,7 +43,7 @@ def find_rhythms(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
     exponential, so that the p of the highest of M is 1 − (1 − e^−height)^M (A. Schuster 1898; for events: M. S. Bartlett
     1963, J. R. Stat. Soc. B 25:264); heights are over the median of their neighbourhood, lest bursts look like rhythms.
     Overtones of a tone are left out. Frequencies go from ten periods in the measurement to half the rate of the
-    quanta: a faster rhythm appears at a lower frequency, which quanta of another length move. None where nothing can be
+    quanta: a faster rhythm appears at a lower frequency, which quanta of another length move. None if nothing can be
     told: fewer than 100 quanta or 16 detours. Raises ValueError where the two differ in length.
     """
     if len(quanta) != len(starts):
@@ -53,8 +53,8 @@ def find_rhythms(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
         return None
     times = np.asarray(starts, dtype=float)
     length = float(times[-1] - times[0]) + float(quanta[-1])
-    lines = _lines(times[list(hits.indices)] - times[0], length, len(times))
-    return tuple(_tones(lines, length))
+    lines = _compute_lines(times[list(hits.indices)] - times[0], length, len(times))
+    return tuple(_list_tones(lines, length))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class _Lines:
     p: Array
 
 
-def _lines(events: Array, length: float, quanta: int) -> _Lines:
+def _compute_lines(events: Array, length: float, quanta: int) -> _Lines:
     """Returns the spectrum of `events` (seconds from 0 to `length`), up to half the rate of the `quanta`."""
     window = np.sin(np.pi * events / length) ** 2
     cells = 2 * quanta
@@ -77,7 +77,7 @@ def _lines(events: Array, length: float, quanta: int) -> _Lines:
     sums = np.abs(np.fft.rfft(series, padded))[: padded // 4]
     heights = sums**2 / float((window**2).sum())
     # The lines are no more independent than those of the grid without padding: M is too high rather than too low.
-    p = -np.expm1(len(heights) * np.log1p(-np.exp(-np.maximum(heights / _neighbourhood(heights), 1e-12))))
+    p = -np.expm1(len(heights) * np.log1p(-np.exp(-np.maximum(heights / _estimate_neighbourhood(heights), 1e-12))))
     p[: math.ceil(LEAST_PERIODS / length * padded * cell)] = 1.0
     return _Lines(1 / (padded * cell), quanta / length, sums / float(window.sum()), p)
 
@@ -88,7 +88,7 @@ def _round_up_length(least: int) -> int:
     return min(number << (-(-least // number) - 1).bit_length() for number in odd)
 
 
-def _neighbourhood(heights: Array) -> Array:
+def _estimate_neighbourhood(heights: Array) -> Array:
     """Returns the mean height of the noise around each line, at least that of random events (1). Bursts raise it."""
     centres = np.unique(np.geomspace(1, len(heights), 64).astype(int))
     means = []
@@ -99,18 +99,18 @@ def _neighbourhood(heights: Array) -> Array:
     return level
 
 
-def _tones(lines: _Lines, length: float) -> Iterator[Tone]:
+def _list_tones(lines: _Lines, length: float) -> Iterator[Tone]:
     left = np.where(lines.p < CHANCE, lines.strengths, 0.0)
     for _ in range(MOST):
         top = int(np.argmax(left))
         if left[top] == 0:
             return
-        first = _fundamental(top, left)
+        first = _find_fundamental(top, left)
         frequency = _trace_tone(first, left, lines.rate / lines.step) * lines.step
         yield Tone(frequency, 1 / frequency, 1 / length, float(lines.strengths[first]), float(lines.p[first]))
 
 
-def _fundamental(top: int, left: Array) -> int:
+def _find_fundamental(top: int, left: Array) -> int:
     """Returns the lowest clear line that has `top` as an overtone."""
     for k in range(OVERTONES, 1, -1):
         near = round(top / k)

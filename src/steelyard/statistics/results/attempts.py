@@ -21,7 +21,7 @@ P = TypeVar("P", bound=Part)
 
 def reduce_records(records: Iterable[Record]) -> tuple[Attempt, ...]:
     """Returns for each record what it says without its samples."""
-    return tuple(map(_reduce, records))
+    return tuple(map(_reduce_record, records))
 
 
 def list_attempts(results: Iterable[Result]) -> Iterator[Attempt]:
@@ -29,7 +29,7 @@ def list_attempts(results: Iterable[Result]) -> Iterator[Attempt]:
     return chain.from_iterable(result.attempts for result in results)
 
 
-def _reduce(record: Record) -> Attempt:
+def _reduce_record(record: Record) -> Attempt:
     return Attempt(
         launch=record.launch,
         case=record.case,
@@ -49,15 +49,15 @@ def _reduce(record: Record) -> Attempt:
 
 
 def _drop_columns(around: Observed) -> Observed:
-    kept = _select(around, KEPT)
+    kept = _select_fields(around, KEPT)
     if kept.details:
         vars(kept)["details"] = _drop_arrays(kept.details)
     if "ranks" in vars(kept):
-        vars(kept)["ranks"] = _select(kept.ranks, OF_RANKS)
+        vars(kept)["ranks"] = _select_fields(kept.ranks, OF_RANKS)
     return kept
 
 
-def _select(part: P, names: Collection[str]) -> P:
+def _select_fields(part: P, names: Collection[str]) -> P:
     """Returns a part with the given fields of these names only, as if the others had never been given."""
     chosen = object.__new__(type(part))
     vars(chosen).update({name: value for name, value in vars(part).items() if name in names})

@@ -27,28 +27,28 @@ def number(result: Result | Record, name: str) -> float | None:
     return float(given)
 
 
-def of(results: Iterable[Result], benchmark: str, kernel: str) -> list[Result]:
+def find(results: Iterable[Result], benchmark: str, kernel: str) -> list[Result]:
     """Returns the usable results of a kernel."""
-    return usable(r for r in results if r.benchmark == benchmark and r.kernel == kernel)
+    return keep_usable(r for r in results if r.benchmark == benchmark and r.kernel == kernel)
 
 
-def usable(results: Iterable[Result]) -> list[Result]:
+def keep_usable(results: Iterable[Result]) -> list[Result]:
     """Returns the results that have a cost (INVALID ones have none)."""
     return [r for r in results if r.verdict.level != "INVALID" and cost(r) is not None]
 
 
-def measured(results: Iterable[Result]) -> list[Result]:
+def keep_measured(results: Iterable[Result]) -> list[Result]:
     """Returns the results that have a figure (INVALID ones have none): all sentences on a whole run count these."""
     return [r for r in results if r.verdict.level != "INVALID"]
 
 
 def count_measured(results: Sequence[Result]) -> str:
     """Returns their number: '7 results', or '7 results that were measured' if others failed."""
-    count = len(measured(results))
+    count = len(keep_measured(results))
     return f"{count} results{' that were measured' if count < len(results) else ''}"
 
 
-def where(results: Iterable[Result], **wanted: Scalar) -> list[Result]:
+def select(results: Iterable[Result], **wanted: Scalar) -> list[Result]:
     """Returns the results with these parameters; a missing parameter counts as its usual value."""
     return [r for r in results if all(value(r, name) == v for name, v in wanted.items())]
 
@@ -64,18 +64,18 @@ def select_greatest(results: Sequence[Result], name: str) -> list[Result]:
     return [r for r in results if most is not None and number(r, name) == most]
 
 
-def pairs(results: Sequence[Result], name: str, first: Scalar, second: Scalar) -> list[tuple[Result, Result]]:
+def pair(results: Sequence[Result], name: str, first: Scalar, second: Scalar) -> list[tuple[Result, Result]]:
     """Returns pairs of results that differ only in the parameter `name`: `first` in one, `second` in the other."""
-    others = {_but(r, name): r for r in results if value(r, name) == second}
-    return [(r, others[_but(r, name)]) for r in results if value(r, name) == first and _but(r, name) in others]
+    others = {_omit(r, name): r for r in results if value(r, name) == second}
+    return [(r, others[_omit(r, name)]) for r in results if value(r, name) == first and _omit(r, name) in others]
 
 
-def groups(results: Iterable[Result], name: str) -> list[list[Result]]:
+def group(results: Iterable[Result], name: str) -> list[list[Result]]:
     """Groups results that differ only in the parameter `name`, in the order of its numbers."""
     members_of: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         if number(result, name) is not None:
-            members_of.setdefault(_but(result, name), []).append(result)
+            members_of.setdefault(_omit(result, name), []).append(result)
     return [sorted(members, key=lambda r: number(r, name) or 0.0) for members in members_of.values()]
 
 
@@ -99,6 +99,6 @@ def doubt(*results: Result | Record) -> Level:
     return trust.worst(level for r in results if trust.doubtful(level := r.verdict.level))
 
 
-def _but(result: Result, name: str) -> tuple[object, ...]:
+def _omit(result: Result, name: str) -> tuple[object, ...]:
     usual = (k for k, v in result.parameters.items() if USUAL.get(k) == v)
     return identity(result, name, *usual)

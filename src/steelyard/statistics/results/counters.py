@@ -34,11 +34,11 @@ def counted(result: Result) -> Counted | None:
     """Returns the medians over the records that the result uses; None if none has counts."""
     parts = [record.surroundings.counters for record in used_attempts(result)]
     counts = Counted(
-        instructions=_median(part.instructions for part in parts),
-        cycles=_median(part.cycles for part in parts),
-        cache_misses=_median(part.cache_misses for part in parts),
-        l1_misses=_median(part.l1_misses for part in parts),
-        energy=_median(part.energy for part in parts),
+        instructions=_take_median(part.instructions for part in parts),
+        cycles=_take_median(part.cycles for part in parts),
+        cache_misses=_take_median(part.cache_misses for part in parts),
+        l1_misses=_take_median(part.l1_misses for part in parts),
+        energy=_take_median(part.energy for part in parts),
         share=min(_select_sound(part.share for part in parts), default=None),
     )
     return counts if any(value is not None for value in (counts.instructions, counts.cycles, counts.energy)) else None
@@ -58,6 +58,6 @@ def _select_sound(values: Iterable[Number]) -> list[float]:
     return [float(value) for value in values if value is not None and value >= 0]
 
 
-def _median(values: Iterable[Number]) -> float | None:
+def _take_median(values: Iterable[Number]) -> float | None:
     sound = _select_sound(values)
     return median(sound) if sound else None

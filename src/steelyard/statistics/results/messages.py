@@ -28,8 +28,8 @@ def size(result: Result) -> int:
 
 def curves(results: Iterable[Result]) -> list[list[Result]]:
     """Groups results that differ only in the message size, each curve ordered by size."""
-    sized = (r for r in cases.usable(results) if (cases.number(r, SIZE) or 0.0) >= 0)
-    return cases.groups(sized, SIZE)
+    sized = (r for r in cases.keep_usable(results) if (cases.number(r, SIZE) or 0.0) >= 0)
+    return cases.group(sized, SIZE)
 
 
 def points(curve: Iterable[Result], metric: str) -> list[Point]:
@@ -73,7 +73,7 @@ def rank_seconds(record: Record) -> tuple[tuple[float, ...], ...]:
 def rank_rates(record: Record, work: str) -> tuple[float | None, ...]:
     """Returns each rank's rate of a work ("bytes": B/s, "flops": flop/s) from its median time, if all share it equally.
 
-    None for a rank without times; empty where the record has no rank's times.
+    None for a rank without times; empty if the record has no rank's times.
     """
     times = rank_seconds(record)
     share = record.work[work] * record.operations / max(1, len(times))
@@ -90,14 +90,14 @@ def hosts_of(records: Iterable[Attempted]) -> tuple[str, ...]:
     return next(filter(None, map(hosts, records)), ())
 
 
-def apart(result: Result) -> bool:
+def is_apart(result: Result) -> bool:
     """Returns whether the ranks were on several hosts."""
     return any(len(set(hosts(record))) > 1 for record in result.attempts)
 
 
 def over_a_network(result: Result) -> bool:
     """Returns whether the ranks were on several hosts that are different machines."""
-    return apart(result) and not shared_a_machine(result)
+    return is_apart(result) and not shared_a_machine(result)
 
 
 def shared_a_machine(result: Result) -> bool:
@@ -129,12 +129,12 @@ def caches(machine: Machine, result: Result) -> Caches:
     last = levels[-1]
     below = [level for level in levels if level < last]
     private = next((level for level in below if level == 2), below[-1] if below else None)
-    of_core, of_all = (_instance(machine, level, placed) for level in (private, last))
+    of_core, of_all = (_find_instance(machine, level, placed) for level in (private, last))
     core = of_core[0] // of_core[1] if of_core else None
     return Caches(core, of_all[0] if of_all else None, of_all[1] if of_all else 1)
 
 
-def _instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, int]]) -> tuple[int, int] | None:
+def _find_instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, int]]) -> tuple[int, int] | None:
     """Returns the bytes of the first rank's cache of this level, and the most ranks that share one."""
     first = placed[0][1] if placed else machine.cpus[0]
     instances = [c for c in machine.caches if c.level == level and c.kind != "instruction"]

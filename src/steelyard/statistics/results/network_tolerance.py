@@ -31,16 +31,16 @@ def tolerances(results: Iterable[Result]) -> list[list[PairTolerance]]:
 
     The results are of one kernel; oversubscribed ones are left out.
     """
-    usable = [r for r in cases.usable(results) if not messages.oversubscribed(r)]
+    usable = [r for r in cases.keep_usable(results) if not messages.oversubscribed(r)]
     usable = [r for r in usable if r.parameters.get("matching", "halves") == "halves"]
     curves = []
-    for group in cases.groups(usable, "pairs"):
-        if cases.number(group[0], "pairs") == 1 and (curve := _curve_of(group)):
+    for group in cases.group(usable, "pairs"):
+        if cases.number(group[0], "pairs") == 1 and (curve := _make_curve(group)):
             curves.append(curve)
     return sorted(curves, key=lambda rows: rows[0].size)
 
 
-def _curve_of(group: Sequence[Result]) -> list[PairTolerance]:
+def _make_curve(group: Sequence[Result]) -> list[PairTolerance]:
     one, curve = group[0], []
     for many in group[1:]:
         gain, pairs = ratio(one, many), int(cases.number(many, "pairs") or 0)

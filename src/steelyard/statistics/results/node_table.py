@@ -29,33 +29,33 @@ def node_columns(results: Iterable[Result]) -> list[Column]:
     its latency (read beside the samples, by one rank of a node) are medians. The message latency is that of the shortest
     message from rank 0, so the node of rank 0 has none.
     """
-    over_network = [r for r in cases.usable(results) if len(set(messages.hosts_of(r.attempts))) > 1]
-    from_first = _latencies(over_network)
+    over_network = [r for r in cases.keep_usable(results) if len(set(messages.hosts_of(r.attempts))) > 1]
+    from_first = _read_latencies(over_network)
     columns = [
         Column(
             "Triad",
             "B/s",
             "higher",
-            _largest(over_network, CLUSTER_STREAM, lambda record: rates_of_nodes(record, "bytes")),
+            _read_largest(over_network, CLUSTER_STREAM, lambda record: rates_of_nodes(record, "bytes")),
         ),
         Column(
             "speed",
             "flop/s",
             "higher",
-            _largest(over_network, CLUSTER_FLOPS, lambda record: rates_of_nodes(record, "flops")),
+            _read_largest(over_network, CLUSTER_FLOPS, lambda record: rates_of_nodes(record, "flops")),
         ),
-        Column("clock", "Hz", "higher", _largest(over_network, CLUSTER_FLOPS, _clocks)),
-        Column("memory", "B", "higher", _medians(over_network, lambda ranks: ranks.memory)),
-        Column("memory latency", "s", "lower", _medians(over_network, lambda ranks: ranks.chase)),
+        Column("clock", "Hz", "higher", _read_largest(over_network, CLUSTER_FLOPS, _read_clocks)),
+        Column("memory", "B", "higher", _take_medians(over_network, lambda ranks: ranks.memory)),
+        Column("memory latency", "s", "lower", _take_medians(over_network, lambda ranks: ranks.chase)),
         Column("message latency from rank 0", "s", "lower", from_first),
     ]
     return [column for column in columns if len(column.values) > 1 or (column.values is from_first and from_first)]
 
 
-def _largest(
+def _read_largest(
     results: Iterable[Result], kernel: tuple[str, str], values_of: Callable[[Record], Mapping[str, float]]
 ) -> Mapping[str, float]:
-    """The median of each host over the records of the case with most ranks, of a kernel of a benchmark."""
+    """Returns the median of each host over the records of the case with most ranks, of a kernel of a benchmark."""
     largest = cases.select_greatest([r for r in results if (r.benchmark, r.kernel) == kernel], "ranks")
     rows = [values for r in largest[:1] for record in rests_on(r) if (values := values_of(record))]
     hosts = dict.fromkeys(host for row in rows for host in row)
@@ -74,12 +74,12 @@ def rates_of_nodes(record: Record, work: str) -> Mapping[str, float]:
     return rates
 
 
-def _clocks(record: Record) -> Mapping[str, float]:
+def _read_clocks(record: Record) -> Mapping[str, float]:
     values = _group_by_host(record, record.surroundings.core_clock.before)
     return {host: median(clocks) for host, clocks in values.items()}
 
 
-def _medians(
+def _take_medians(
     results: Iterable[Result], column_of: Callable[[observed.RanksObserved], observed.Column]
 ) -> Mapping[str, float]:
     """Returns the median of each host over all records and ranks."""
@@ -100,7 +100,7 @@ def _group_by_host(record: Record, of_ranks: observed.Column) -> Mapping[str, li
     return by_host
 
 
-def _latencies(results: Iterable[Result]) -> Mapping[str, float]:
+def _read_latencies(results: Iterable[Result]) -> Mapping[str, float]:
     timed = [r for r in results if r.benchmark == TRANSFER and "partner" in r.parameters and "latency" in r.metrics]
     least = min((messages.size(r) for r in timed), default=0)
     least_of: dict[str, float] = {}

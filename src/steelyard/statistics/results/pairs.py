@@ -17,7 +17,7 @@ def variants(records: Iterable[Record]) -> dict[tuple[tuple[str, Scalar], ...], 
     groups: dict[tuple[tuple[str, Scalar], ...], list[Record]] = {}
     for record in records:
         if record.kernel == KERNEL:
-            groups.setdefault(_variant(record), []).append(record)
+            groups.setdefault(_name_variant(record), []).append(record)
     return {key: tuple(members) for key, members in groups.items()}
 
 
@@ -30,7 +30,7 @@ def pair_seconds(records: Iterable[Record], message_bytes: int) -> dict[Pair, li
     where nothing was measured. Raises ValueError for records of several variants.
     """
     chosen = [r for r in records if r.kernel == KERNEL and r.parameters.get("message_bytes") == message_bytes]
-    if len({_variant(r) for r in chosen}) > 1:
+    if len({_name_variant(r) for r in chosen}) > 1:
         raise ValueError(f"records of {len(variants(chosen))} variants of '{KERNEL}' were given; expected one group")
     launches: dict[int, dict[Pair, float]] = {}
     for record in sorted(chosen, key=lambda r: (r.launch, r.attempt)):
@@ -44,7 +44,7 @@ def pair_seconds(records: Iterable[Record], message_bytes: int) -> dict[Pair, li
     return dict(sorted(seconds_of.items()))
 
 
-def _variant(record: Record) -> tuple[tuple[str, Scalar], ...]:
+def _name_variant(record: Record) -> tuple[tuple[str, Scalar], ...]:
     return tuple(sorted((name, value) for name, value in record.parameters.items() if name not in OWN))
 
 

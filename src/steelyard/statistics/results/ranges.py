@@ -146,7 +146,7 @@ def find_ranges(cases: Sequence[Launched], paces: Paces) -> list[Ranges | None]:
     """Returns the ranges of each case; None for all if no case has two launches."""
     scales = _find_scales(cases)
     models = {
-        name: _fit(cases, members, scales) for name, members in _group(cases, lambda case: case.benchmark).items()
+        name: _fit_model(cases, members, scales) for name, members in _group(cases, lambda case: case.benchmark).items()
     }
     feared = np.array([SHARED_CORE.get(kind, 0.0) if paces.unknown else 0.0 for kind in MEASURES])
     slow = np.maximum(feared, paces.slow)
@@ -194,11 +194,11 @@ def _find_differences(model: _Model, family: Sequence[_Model], clean: bool, dist
     lost, all_lost = sign * model.lost, sign * np.concatenate([m.lost for m in family])
     if not all_lost.size:
         other = 0.0
-    either = _weigh(own, pool, (1 - other) / 2)
+    either = _weigh_differences(own, pool, (1 - other) / 2)
     return _Differences(
         scaled=np.concatenate([own, pool]),
         lost=np.concatenate([lost, all_lost]),
-        weights=np.concatenate([either, either, _weigh(lost, all_lost, other)]),
+        weights=np.concatenate([either, either, _weigh_differences(lost, all_lost, other)]),
     )
 
 
@@ -253,7 +253,7 @@ def _find_scales(cases: Sequence[Launched]) -> Array:
     return scales
 
 
-def _fit(cases: Sequence[Launched], members: Sequence[int], scales: Array) -> _Model:
+def _fit_model(cases: Sequence[Launched], members: Sequence[int], scales: Array) -> _Model:
     repeated = [i for i in members if len(cases[i].logs) > 1]
     logs = np.array([_average_second_half(cases[i].logs) - _average_second_half(cases[i].logs[::-1]) for i in repeated])
     used = [cases[i].losses[cases[i].used] for i in repeated]
@@ -291,11 +291,11 @@ def _fit_exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
 
 def _find_quantile(own: Array, pool: Array) -> float:
     """Returns the weighted quantile of the differences."""
-    (found,) = _find_weighted_quantiles(np.concatenate([own, pool]), _weigh(own, pool, 1.0), (CONFIDENCE,))
+    (found,) = _find_weighted_quantiles(np.concatenate([own, pool]), _weigh_differences(own, pool, 1.0), (CONFIDENCE,))
     return found
 
 
-def _weigh(own: Array, pool: Array, whole: float) -> Array:
+def _weigh_differences(own: Array, pool: Array, whole: float) -> Array:
     """Returns the weights of the differences of the benchmark and of its group; `whole` is their sum."""
     share = OWN_SHARE if own.size else 0.0
     parts = (own.size, share), (pool.size, 1 - share)

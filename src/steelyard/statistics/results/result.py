@@ -57,7 +57,7 @@ def results(
     for (members, used, verdict), expected in zip(believed_of, _expect_other_runs(cases.values(), paces), strict=True):
         spread = widen_for_runs(combine_summaries([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict, paces)
-        result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
+        result = _make_result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
         all_results.append(result)
     return tuple(all_results)
 
@@ -153,11 +153,11 @@ def _add_doubt(
     """Returns the verdict, UNSETTLED instead of CLEAN if another run may give a different figure."""
     doubt = None
     if spread and verdict.level == "CLEAN":
-        doubt = _doubt(records, used, spread) or (_find_unexplained(records, paces) if paces else None)
+        doubt = _find_doubt(records, used, spread) or (_find_unexplained(records, paces) if paces else None)
     return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict
 
 
-def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> Evidence | None:
+def _find_doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> Evidence | None:
     """Returns the reason why another run may give a different figure (too few samples, or too far apart), or None."""
     if spread.low is None or spread.high is None:
         counted = sum(len(undisturbed(r)) for r in used)
@@ -204,7 +204,7 @@ def _find_unexplained(records: Sequence[Record], paces: Paces) -> Evidence | Non
     return noted("launches differ", text, apart=ratio - 1, launch=slowest)
 
 
-def _result(
+def _make_result(
     records: Sequence[Record],
     used: Sequence[Record],
     spread: Spread | None,
@@ -221,7 +221,7 @@ def _result(
         fastest = min((r for r in records if are_possible(r.samples)), key=lambda r: min(r.samples), default=None)
         for metric in benchmark.metrics:
             try:
-                value = _value(metric, nearest, spread, expected, verdict.level)
+                value = _make_value(metric, nearest, spread, expected, verdict.level)
                 if value and fastest:
                     value = replace(value, best_seen=metric.of(min(fastest.samples), fastest))
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -262,7 +262,7 @@ def _limit_range(seconds: Span, spread: Spread, level: Level) -> Span | None:
     return (low, high) if high <= WIDEST * low else None
 
 
-def _value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected, level: Level) -> Value | None:
+def _make_value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected, level: Level) -> Value | None:
     value = metric.of(spread.value, nearest)
     if value is None:
         return None

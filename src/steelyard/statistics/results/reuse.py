@@ -26,14 +26,14 @@ def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iter
 
     `buffers` is the number of buffers of the message size that each rank uses.
     """
-    usual = cases.where(results, transport="default")
+    usual = cases.select(results, transport="default")
     usual = [r for r in usual if not messages.oversubscribed(r)]
     fresh = {
-        identity(curve[0], messages.SIZE, "buffers"): _precise_points(curve)
-        for curve in messages.curves(cases.where(usual, buffers="fresh"))
+        identity(curve[0], messages.SIZE, "buffers"): _select_precise_points(curve)
+        for curve in messages.curves(cases.select(usual, buffers="fresh"))
     }
-    for curve in messages.curves(cases.where(usual, buffers="reused")):
-        reused = _precise_points(curve)
+    for curve in messages.curves(cases.select(usual, buffers="reused")):
+        reused = _select_precise_points(curve)
         other = fresh.get(identity(curve[0], messages.SIZE, "buffers"), [])
         caches = messages.caches(machine, curve[0])
         difference = find_artefact(reused, other, caches, buffers)
@@ -41,6 +41,6 @@ def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iter
             yield Reuse(curve, len({p.size for p in reused} & {p.size for p in other}), caches, difference)
 
 
-def _precise_points(curve: list[Result]) -> list[Point]:
+def _select_precise_points(curve: list[Result]) -> list[Point]:
     points = messages.points(curve, "bandwidth")
     return [p for p in points if p.low is not None and p.high is not None and p.high <= KNOWN * p.low]

@@ -43,8 +43,8 @@ _USUAL = ("page_size", "memory_policy", "pinning", "start", "transport")
 class Place:
     """A kernel under the roofs: flop/B, flop/s with its 95 % interval, and the roof above it.
 
-    `level` is where its working set lies ("L1" …, "memory"); None where that is not known, and then the lowest roof that it
-    does not exceed stands above it. `roof`, `bound` (flop/s) and `share` of it are None where the roof was not measured.
+    `level` is where its working set lies ("L1" …, "memory"); None if that is not known, and then the lowest roof that it
+    does not exceed stands above it. `roof`, `bound` (flop/s) and `share` of it are None if the roof was not measured.
     """
 
     result: Result
@@ -113,7 +113,7 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
         roofs = (*bandwidths(evaluation, threads), *peaks(evaluation, threads))
         if {roof.kind for roof in roofs} == {"peak", "bandwidth"}:
             mine = [result for result in evaluation.results if _is_of_this_machine(result, machine)]
-            chosen = _choose(mine, threads, machine)
+            chosen = _choose_results(mine, threads, machine)
             places = tuple(place for result in chosen if (place := _place_under_roof(result, threads, roofs, machine)))
             lines.append(Roofline(threads, roofs, places))
     return tuple(lines)
@@ -127,7 +127,7 @@ def device_rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
     lines = []
     for key, roofs in list_device_roofs(evaluation).items():
         mine = [r for r in evaluation.results if on_device(r.parameters) and key_of(r) == key]
-        chosen = _choose(mine, threads, machine)
+        chosen = _choose_results(mine, threads, machine)
         places = [place for result in chosen if (place := _place_on_device(result, threads, roofs))]
         own = [roof for roof in beside.roofs if roof.name in (MEMORY, VECTORS)] if beside else []
         others = [p for p in beside.places if not on_device(p.result.parameters)] if beside else []
@@ -179,8 +179,8 @@ def _place_under_roof(result: Result, threads: int, roofs: Sequence[Roof], machi
         moved = work.get("bytes_moved") if place_name not in (FIRST, None) else None
         return work["flops"] / (moved or work["bytes"])
 
-    for candidate in [level] if level else [roof.name for roof in _slowest(roofs)]:
-        roof = _roof_above(result, candidate, intensity(candidate), roofs)
+    for candidate in [level] if level else [roof.name for roof in _select_slowest(roofs)]:
+        roof = _find_roof_above(result, candidate, intensity(candidate), roofs)
         # The margin allows for the scatter of a median.
         if level or (roof and speed.value <= 1.05 * roof.at(intensity(candidate))):
             value = intensity(candidate)
@@ -198,12 +198,12 @@ def _place_under_roof(result: Result, threads: int, roofs: Sequence[Roof], machi
     )
 
 
-def _slowest(roofs: Sequence[Roof]) -> list[Roof]:
+def _select_slowest(roofs: Sequence[Roof]) -> list[Roof]:
     """Returns the bandwidths, the slowest first."""
     return sorted((roof for roof in roofs if roof.kind == "bandwidth"), key=lambda roof: roof.value)
 
 
-def _roof_above(result: Result, level: str, intensity: float, roofs: Sequence[Roof]) -> Roof | None:
+def _find_roof_above(result: Result, level: str, intensity: float, roofs: Sequence[Roof]) -> Roof | None:
     """Returns the roof that bounds a kernel with its data in that level; None if it was not measured."""
     named = {roof.name: roof for roof in roofs}
     peak = named[VECTORS]
@@ -216,24 +216,24 @@ def _roof_above(result: Result, level: str, intensity: float, roofs: Sequence[Ro
     return peak if memory and memory.at(intensity) >= peak.value else None
 
 
-def _choose(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
+def _choose_results(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
     """Returns the usual, largest result of each kernel, for working sets in the caches and in memory.
 
     A working set between the caches and the memory represents its kernel only if there is no other.
     """
     groups: dict[tuple[object, ...], dict[str, list[Result]]] = {}
     for result in results:
-        if _computes(result) and threads_of(result, machine) == threads:
+        if _is_computing(result) and threads_of(result, machine) == threads:
             size = working_set(result)
             level = level_of(size, threads, machine) if size else None
             regime = "unclear" if level is None else MEMORY if level == MEMORY else "cache"
             settings = tuple(cases.value(result, name) for name in _OWN)
             groups.setdefault((result.benchmark, result.kernel, *settings), {}).setdefault(regime, []).append(result)
     clear = [(regimes, sorted(set(regimes) - {"unclear"}) or ["unclear"]) for regimes in groups.values()]
-    return [max(regimes[name], key=_preference) for regimes, names in clear for name in names]
+    return [max(regimes[name], key=_rank_preference) for regimes, names in clear for name in names]
 
 
-def _preference(result: Result) -> tuple[float, ...]:
+def _rank_preference(result: Result) -> tuple[float, ...]:
     """Sort key: the result with the greatest key represents its kernel."""
     usual = sum(result.parameters.get(name) in (None, cases.USUAL.get(name, "default")) for name in _USUAL)
     fast = result.metrics.get("flops") or result.metrics.get("bandwidth")
@@ -246,7 +246,7 @@ def _preference(result: Result) -> tuple[float, ...]:
     )
 
 
-def _computes(result: Result) -> bool:
+def _is_computing(result: Result) -> bool:
     record = record_with_work(result)
     return bool(record and usable(result) and record.work.get("flops") and record.work.get("bytes"))
 

@@ -53,8 +53,8 @@ def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
         if r.benchmark in names and threads_of(r, machine) == threads and "flops" in r.metrics and usable(r)
         and r.parameters.get("precision", "double") == "double" and not on_device(r.parameters)
     ]  # fmt: skip
-    scalar = [r for r in measured if _width(r) == "scalar"]
-    wide = [r for r in measured if _width(r) != "scalar"]
+    scalar = [r for r in measured if _read_width(r) == "scalar"]
+    wide = [r for r in measured if _read_width(r) != "scalar"]
     fastest = _find_best(wide or measured, "flops")
     if fastest:
         yield _peak(VECTORS, fastest)
@@ -86,14 +86,14 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     ]
     sized = [(r, size) for r in measured if (size := working_set(r))]
     beyond = [r for r, size in sized if level_of(size, threads, machine) == MEMORY]
-    yield from _roof(MEMORY, cases.select_greatest(beyond, "elements"))
+    yield from _make_roofs(MEMORY, cases.select_greatest(beyond, "elements"))
     levels = capacities(threads, machine)
     for number in reversed(range(len(levels))):
         name, capacity = levels[number]
         before = levels[number - 1][1] if number else 0
         fitting = [(r, size) for r, size in sized if before < size <= WELL_INSIDE * capacity]
         inside = [r for r, size in fitting if size >= WELL_BEYOND * before] or [r for r, _ in fitting]
-        yield from _roof(name, inside)
+        yield from _make_roofs(name, inside)
 
 
 def list_device_roofs(evaluation: Evaluation) -> dict[DeviceKey, tuple[Roof, ...]]:
@@ -127,7 +127,7 @@ def key_of(result: Result) -> DeviceKey:
     return str(given.get("door", given.get("mode"))), given.get("device", 0)
 
 
-def _roof(name: str, results: Sequence[Result]) -> Iterator[Roof]:
+def _make_roofs(name: str, results: Sequence[Result]) -> Iterator[Roof]:
     for metric in ("bandwidth",) if name == FIRST else ("traffic", "bandwidth"):
         best = _find_best(results, metric)
         if best:
@@ -158,7 +158,7 @@ def threads_of(result: Result, machine: Machine) -> int:
     return int(threads * (cases.number(result, "ranks") or 1))
 
 
-def _width(result: Result) -> Scalar | None:
+def _read_width(result: Result) -> Scalar | None:
     return result.parameters.get("vector_width", result.parameters.get("width"))
 
 

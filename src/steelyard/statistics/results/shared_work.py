@@ -23,9 +23,9 @@ def sides(results: Iterable[Result]) -> list[Sides]:
     by_mode: dict[str, dict[Identity, Result]] = {"threads": {}, "device": {}}
     for r in all_results:
         if side := side_of(r):
-            by_mode[side][_key(r, side)] = r
+            by_mode[side][_make_key(r, side)] = r
     return [
-        Sides(r, by_mode["threads"].get(_key(r, "threads")), by_mode["device"].get(_key(r, "device")))
+        Sides(r, by_mode["threads"].get(_make_key(r, "threads")), by_mode["device"].get(_make_key(r, "device")))
         for r in all_results
         if r.parameters["mode"] == "mixed"
     ]
@@ -36,6 +36,6 @@ def side_of(result: Result) -> str:
     return "device" if on_device(result.parameters) else "threads" if result.parameters["mode"] == "threads" else ""
 
 
-def _key(result: Result, side: str) -> Identity:
+def _make_key(result: Result, side: str) -> Identity:
     """Returns the parts of a case that must be equal: all parameters but the mode and the other side."""
     return identity(result, *({"mode", "door", "threads", "device"} - {side}))

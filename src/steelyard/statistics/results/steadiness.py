@@ -34,19 +34,19 @@ def steadiness(results: Iterable[Result]) -> list[list[Steadiness]]:
     """Returns the topologies of each setting (ranks, transport, MPI …), the steadiest first."""
     settings: dict[Identity, dict[tuple[str, str], dict[int, Result]]] = {}
     for r in results:
-        if "topology" in r.parameters and _usable(r):
+        if "topology" in r.parameters and _is_usable(r):
             key = identity(r, "topology", "direction", "message_bytes")
             line = (str(r.parameters.get("topology")), str(r.parameters.get("direction")))
             settings.setdefault(key, {}).setdefault(line, {})[messages.size(r)] = r
-    return [rows for lines in settings.values() if (rows := _rows_of(lines))]
+    return [rows for lines in settings.values() if (rows := _make_rows(lines))]
 
 
-def _usable(result: Result) -> bool:
+def _is_usable(result: Result) -> bool:
     value = result.metrics.get("throughput")
     return value is not None and 0 < value.value < math.inf and (cases.number(result, "ranks") or 0) >= LEAST_RANKS
 
 
-def _rows_of(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
+def _make_rows(lines: dict[tuple[str, str], dict[int, Result]]) -> list[Steadiness]:
     common = sorted(set.intersection(*(set(line) for line in lines.values())))
     values = {name: {size: line[size].metrics["throughput"].value for size in common} for name, line in lines.items()}
     if not common or len({topology for topology, _ in lines}) < 2:

@@ -66,15 +66,15 @@ def sweeps(
         both = [r for r in ranked if cases.number(r, "threads") is not None]
         cpus = len(evaluation.run.machine.cpus)
         for results, name in ((ranked, "ranks"), (threaded, "threads"), (both, "threads")):
-            for over, counted in _lines(results, name):
-                if sweep := _sweep(over, counted, cpus, least):
+            for over, counted in _list_lines(results, name):
+                if sweep := _make_sweep(over, counted, cpus, least):
                     all_sweeps.append(sweep)
     return tuple(all_sweeps)
 
 
-def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, Result]]]:
+def _list_lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, Result]]]:
     """Returns the lines that differ only in `name`, and those in which one further number changes with it."""
-    groups = cases.groups(results, name)
+    groups = cases.group(results, name)
     lines = [line for line in groups if len({cases.number(r, name) for r in line}) > 1]
     left = [r for line in groups if line not in lines for r in line]
     lines_with_counts = [_order_by_count(line, name) for line in lines]
@@ -100,15 +100,15 @@ def _find_paired_lines(results: Sequence[Result], name: str, second: str) -> lis
     return matching
 
 
-def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -> Sweep | None:
+def _make_sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -> Sweep | None:
     """Returns None if samples are too short, or if the work is neither constant nor proportional (different problems)."""
     if len(counted) < 2 or min(counted) < 1:
         return None
     kind, unit, work = _work(counted)
-    shortest = min(_length(result) for result in counted.values())
+    shortest = min(_read_length(result) for result in counted.values())
     if kind is None or shortest < least:
         return None
-    crowded = {c for c, r in counted.items() if messages.oversubscribed(r) or _threads_of_a_node(r) > cpus}
+    crowded = {c for c, r in counted.items() if messages.oversubscribed(r) or _count_threads_of_node(r) > cpus}
     launches = {count: messages.seconds(result) for count, result in counted.items()}
     first = next(iter(counted.values()))
     common = {k: v for k, v in first.parameters.items() if all(r.parameters.get(k) == v for r in counted.values())}
@@ -125,7 +125,7 @@ def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -
     )
 
 
-def _threads_of_a_node(result: Result) -> float:
+def _count_threads_of_node(result: Result) -> float:
     """Returns the threads on a node; 0 if the case has no such parameter."""
     threads, ranks = (cases.number(result, name) for name in ("threads", "ranks"))
     return (threads or 0) * (ranks or 1) / (len(set(messages.hosts_of(result.attempts))) or 1)
@@ -156,6 +156,6 @@ def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | No
     return ("weak", unit, amounts) if max(per_count) <= ROUNDED * min(per_count) else (None, unit, None)
 
 
-def _length(result: Result) -> float:
+def _read_length(result: Result) -> float:
     """Returns the median length (s) of a sample with all its operations."""
     return min(r.seconds * r.operations for r in used_attempts(result) if r.seconds is not None)

@@ -50,7 +50,7 @@ class Point(NamedTuple):
 def list_points(evaluation: Evaluation) -> list[Point]:
     """Returns the measured points, in the order of their roles."""
     roles = sorted(find_roles(evaluation, TolerancePoint), key=lambda pair: pair[1].order)
-    measured = (Point(name, role, role.at(cases.of(evaluation.results, name, role.kernel))) for name, role in roles)
+    measured = (Point(name, role, role.at(cases.find(evaluation.results, name, role.kernel))) for name, role in roles)
     return [point for point in measured if point.results]
 
 
@@ -62,8 +62,8 @@ def results_at_point(evaluation: Evaluation, name: str) -> list[Result]:
 def tolerance(point: Point) -> list[Tolerance]:
     """Returns the tolerance of every case with one thread and with more; empty if the threads were not varied."""
     tolerances: list[Tolerance] = []
-    groups = cases.groups(point.results, "threads")
-    varying = _varying(point.results)
+    groups = cases.group(point.results, "threads")
+    varying = _list_varying(point.results)
     chosen = _choose_usual_group(groups, point.role)
     for group in groups:
         alone, name = group[0], point.role.point
@@ -99,7 +99,7 @@ def _group_tolerances(point: str, label: str, alone: Result, many: Sequence[Resu
     return tolerances
 
 
-def _varying(members: Sequence[Result]) -> list[str]:
+def _list_varying(members: Sequence[Result]) -> list[str]:
     names = dict.fromkeys(name for r in members for name in r.parameters)
     return [n for n in names if n != "threads" and len({str(cases.value(r, n)) for r in members}) > 1]
 

@@ -13,7 +13,7 @@ from typing import Any
 _PACKAGE = "scipy.special"
 
 
-def _load() -> ModuleType:
+def _load_functions() -> ModuleType:
     """Returns the compiled functions. Their package is imported itself if it is in use, or built in another way."""
     spec = find_spec(_PACKAGE)
     if _PACKAGE in sys.modules or not spec:
@@ -30,7 +30,7 @@ def _load() -> ModuleType:
     return importlib.import_module(_PACKAGE)
 
 
-_functions = _load()
+_functions = _load_functions()
 betaincinv, ndtr, ndtri, psi = _functions.betaincinv, _functions.ndtr, _functions.ndtri, _functions.psi
 stdtr, stdtrit = _functions.stdtr, _functions.stdtrit
 _zeta = _functions._zeta if hasattr(_functions, "_zeta") else _functions.zeta

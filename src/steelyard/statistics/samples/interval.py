@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-GRID = np.linspace(0.0, 0.99, 200)  # values of the coefficient p for which `_tau_table` is computed
+GRID = np.linspace(0.0, 0.99, 200)  # values of the coefficient p for which `_make_tau_table` is computed
 # An estimated correlation time is too short by about 4·tau²/n. The second figure lets the noisier estimate
 # count less where samples are few. Both were tuned for 93 … 97 % coverage at n = 30, 100, 300
 # (tests/core/test_statistics.py).
@@ -94,13 +94,13 @@ def correlations(rows: Array) -> tuple[Array, Array]:
         return np.zeros(len(rows)), np.full(len(rows), float(n))
     places = np.argsort(rows, axis=1) + n * np.arange(len(rows))[:, np.newaxis]
     ordered = rows.ravel()[places]
-    ranks = _mean_ranks(ordered, places) - (n + 1) / 2
+    ranks = _compute_mean_ranks(ordered, places) - (n + 1) / 2
     squares = (ranks * ranks).sum(axis=1)
     r = (ranks[:, :-1] * ranks[:, 1:]).sum(axis=1) / np.where(squares > 0, squares, 1.0)
     r = np.where(squares > 0, r + (1 + 4 * r) / n, 0.0)
     p = 2 * np.sin(math.pi / 6 * np.clip(r, 0.0, 1.0))
     p = np.where(r < 1, p, 1.0)  # a series that only rises or falls
-    tau = np.interp(p, GRID, _tau_table())
+    tau = np.interp(p, GRID, _make_tau_table())
     tau = 1 + (tau - 1) * (1 + CORRECTION * tau / n)
     return p, np.clip(
         np.minimum(n / tau, n / _estimate_tau_by_geyer(rows, medians_of(ordered)) * (1 + CAUTION / n)), 1.0, n
@@ -123,7 +123,7 @@ def _estimate_tau_by_geyer(rows: Array, medians: Array) -> Array:
 
 
 @cache
-def _tau_table() -> Array:
+def _make_tau_table() -> Array:
     table = []
     for p in GRID:
         powers = p ** np.arange(1, 2 + (math.ceil(math.log(1e-3) / math.log(p)) if p > 0 else 0))
@@ -131,7 +131,7 @@ def _tau_table() -> Array:
     return np.array(table)
 
 
-def _mean_ranks(ordered: Array, places: NDArray[np.intp]) -> Array:
+def _compute_mean_ranks(ordered: Array, places: NDArray[np.intp]) -> Array:
     """Returns the ranks from 1 in each row; equal samples share their mean rank, so that a constant row has no trend.
 
     `ordered` are the sorted rows, `places` where each number stands in all rows one after the other.

@@ -30,7 +30,7 @@ class Spread:
     """A case over its launches, in the samples' unit.
 
     `value` is the median of the launches' medians, `low` … `high` its 95 % interval (None: too little was
-    measured). `within` is the mean coefficient of variation inside a launch (root mean square); None where one sample
+    measured). `within` is the mean coefficient of variation inside a launch (root mean square); None if one sample
     shows no spread. `effective` is the number of independent samples in all launches.
     """
 
@@ -69,7 +69,7 @@ def combine_summaries(summaries: Sequence[Summary]) -> Spread:
     """Combines the summaries of launches, at least one."""
     medians = [summary.median for summary in summaries]
     value = median(medians)
-    low, high = _interval(summaries, medians)
+    low, high = _find_interval(summaries, medians)
     variations = [summary.variation for summary in summaries if summary.variation is not None]
     return Spread(
         value=value,
@@ -113,7 +113,7 @@ def moderate_variance(groups: Sequence[Array], lone: float, median_variance: flo
     return (squares + USUAL_WEIGHT * usual) / (freedom + USUAL_WEIGHT), freedom + USUAL_WEIGHT
 
 
-def _interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[float | None, float | None]:
+def _find_interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[float | None, float | None]:
     if len(medians) >= LAUNCHES_FOR_RANKS:
         # Launches are shuffled over the run, so that they may count as independent.
         low, high = interval_at(np.sort([medians], axis=1), np.array([float(len(medians))]), CONFIDENCE)

@@ -47,7 +47,7 @@ def find_modes(row: Array) -> Modes | None:
     split = int(np.argmax(gain[least - 1 : n - least])) + least
     lower, upper = logs[:split], logs[split:]
     apart = quantile_of(upper, 0.5) - quantile_of(lower, 0.5)
-    spread = math.hypot(_deviation(lower), _deviation(upper)) / math.sqrt(2)
+    spread = math.hypot(_measure_deviation(lower), _measure_deviation(upper)) / math.sqrt(2)
     gap = quantile_of(upper, 0.1) - quantile_of(lower, 0.9)
     if apart < math.log1p(MODE_DISTANCE) or apart < MODE_SEPARATION * spread or gap < MODE_GAP * apart:
         return None
@@ -67,7 +67,7 @@ def find_drift(row: Array) -> float | None:
     size = math.ceil(n / BLOCKS)
     k = n // size
     blocks = medians_of(np.sort(row[n - k * size :].reshape(k, size), axis=1))
-    first, second = _pairs(k)
+    first, second = _list_pairs(k)
     rises = (blocks[second] - blocks[first]) / (second - first)
     slope = find_median(rises)
     total = slope * (k - 1) / find_median(row)
@@ -80,11 +80,11 @@ def find_drift(row: Array) -> float | None:
 
 
 @cache
-def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _list_pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Returns the first and the second member of each pair."""
     return np.triu_indices(count, 1)
 
 
-def _deviation(values: Array) -> float:
+def _measure_deviation(values: Array) -> float:
     """Returns a robust standard deviation: 1.4826 × the median distance from the median."""
     return 1.4826 * find_median(np.abs(values - find_median(values)))

@@ -40,7 +40,7 @@ def coverage(process: Process, n: int, repetitions: int, seed: int) -> float:
     Repetitions in which no interval is stated do not count. Raises ValueError if none states one.
     """
     low, high = median_intervals(draw(process, repetitions, n, seed), 0.95)
-    return _share(low, high)
+    return _share_containing(low, high)
 
 
 def coverage_when_stopped(process: Process, width: float, repetitions: int, seed: int, most: int = 2000) -> float:
@@ -51,19 +51,19 @@ def coverage_when_stopped(process: Process, width: float, repetitions: int, seed
     rows = draw(process, repetitions, most, seed)
     low, high = np.full(repetitions, np.nan), np.full(repetitions, np.nan)
     for index, row in enumerate(rows):
-        kept = row[: _stop(row, width)]
+        kept = row[: _find_stop(row, width)]
         (low[index],), (high[index],) = median_intervals(kept[np.newaxis, :], 0.95)
-    return _share(low, high)
+    return _share_containing(low, high)
 
 
-def _stop(row: Array, width: float) -> int:
+def _find_stop(row: Array, width: float) -> int:
     values, n = row.tolist(), LEAST
     while n < len(values) and not is_narrow_enough(values[:n], width, LEAST):
         n = min(len(values), math.ceil(n * GROWTH))
     return n
 
 
-def _share(low: Array, high: Array) -> float:
+def _share_containing(low: Array, high: Array) -> float:
     stated = ~np.isnan(low)
     if not stated.any():
         raise ValueError("no repetition could state an interval: simulate more samples")

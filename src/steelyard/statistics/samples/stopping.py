@@ -94,7 +94,7 @@ def size_by_neighbours(samples: Sequence[float], ordered: Sequence[float]) -> tu
     step = float(GRID[-1]) / (COEFFICIENTS - 1)
     place = min(p, float(GRID[-1])) / step
     below = min(int(place), COEFFICIENTS - 2)
-    lower, upper = _tau(below * step), _tau((below + 1) * step)
+    lower, upper = _compute_tau(below * step), _compute_tau((below + 1) * step)
     tau = lower + (place - below) * (upper - lower)
     tau = 1 + (tau - 1) * (1 + CORRECTION * tau / n)
     return p, min(max(n / tau, 1.0), n)
@@ -133,6 +133,6 @@ def _find_half_width(ordered: Sequence[float], median: float, effective: float) 
 
 
 @cache
-def _tau(p: float) -> float:
+def _compute_tau(p: float) -> float:
     terms = 1 + math.ceil(math.log(1e-3) / math.log(p)) if p > 0 else 1
     return 1 + 4 / math.pi * sum(math.asin(p**k) for k in range(1, terms + 1))

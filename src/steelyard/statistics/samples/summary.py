@@ -45,15 +45,15 @@ def summarise(samples: Samples) -> Summary:
 def summarise_all(rows: Sequence[Samples]) -> list[Summary]:
     """Summarises many rows; it computes rows of equal length together for speed."""
     summaries: dict[int, Summary] = {}
-    for places, block in _blocks([_row(samples) for samples in rows]):
-        summaries.update(zip(places, _summaries(block), strict=True))
+    for places, block in _list_blocks([_make_row(samples) for samples in rows]):
+        summaries.update(zip(places, _summarise_rows(block), strict=True))
     return [summaries[place] for place in range(len(rows))]
 
 
 def medians(rows: Sequence[Array]) -> Array:
     """Returns the median of each row."""
     middles = np.empty(len(rows))
-    for places, block in _blocks(rows):
+    for places, block in _list_blocks(rows):
         middles[places] = medians_of(np.sort(block, axis=1))
     return middles
 
@@ -61,7 +61,7 @@ def medians(rows: Sequence[Array]) -> Array:
 def quantiles(rows: Sequence[Array], shares: Sequence[float]) -> Array:
     """Returns the interpolated quantiles of each row: rows × shares."""
     found = np.empty((len(rows), len(shares)))
-    for places, block in _blocks(rows):
+    for places, block in _list_blocks(rows):
         found[places] = np.quantile(block, shares, axis=1).T
     return found
 
@@ -69,12 +69,12 @@ def quantiles(rows: Sequence[Array], shares: Sequence[float]) -> Array:
 def effective_sizes(rows: Sequence[Array]) -> Array:
     """Returns the `effective_size` of each row."""
     sizes = np.empty(len(rows))
-    for places, block in _blocks([_row(row) for row in rows]):
+    for places, block in _list_blocks([_make_row(row) for row in rows]):
         sizes[places] = correlations(block)[1]
     return sizes
 
 
-def _blocks(rows: Sequence[Array]) -> Iterator[tuple[list[int], Array]]:
+def _list_blocks(rows: Sequence[Array]) -> Iterator[tuple[list[int], Array]]:
     """Yields blocks of rows of equal length, with their places."""
     lengths: dict[int, list[int]] = {}
     for place, row in enumerate(rows):
@@ -85,7 +85,7 @@ def _blocks(rows: Sequence[Array]) -> Iterator[tuple[list[int], Array]]:
             yield some, np.stack([rows[place] for place in some])
 
 
-def _summaries(rows: Array) -> Iterator[Summary]:
+def _summarise_rows(rows: Array) -> Iterator[Summary]:
     count = rows.shape[1]
     p5, p25, median, p75, p95 = quantiles_of(np.sort(rows, axis=1), np.array((5, 25, 50, 75, 95)) / 100)
     fence = 1.5 * (p75 - p25)
@@ -129,7 +129,7 @@ def median_interval(samples: Samples, confidence: float = 0.95) -> tuple[float |
     0.3, 0.5, 0.7. Slow waves beneath noise (half of the variance a process with 0.9): 75, 83, 89 % at n = 30,
     100, 300. Raises ValueError if there are no samples or one is not finite.
     """
-    low, high = median_intervals(_row(samples)[np.newaxis, :], confidence)
+    low, high = median_intervals(_make_row(samples)[np.newaxis, :], confidence)
     return (None, None) if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
 
@@ -138,7 +138,7 @@ def effective_size(samples: Samples) -> float:
 
     Raises ValueError if there are no samples or one is not finite.
     """
-    return float(correlations(_row(samples)[np.newaxis, :])[1][0])
+    return float(correlations(_make_row(samples)[np.newaxis, :])[1][0])
 
 
 def classic_stream(samples: Samples, times: int = 10) -> float | None:
@@ -158,7 +158,7 @@ def best_by_copy(copy: Samples, triad: Samples, times: int = 25) -> float | None
     return min(runs)[1] if len(runs) == times else None
 
 
-def _row(samples: Samples) -> Array:
+def _make_row(samples: Samples) -> Array:
     row = np.asarray(samples, dtype=np.float64)
     if row.ndim != 1 or row.size == 0:
         raise ValueError("no samples to summarise: expected a list of at least one number")

@@ -34,8 +34,8 @@ class Cause(Enum):
 
 def find_cause(proofs: Proofs) -> Cause:
     """Returns the cause that the observations prove; if they prove none, the part that was slow."""
-    cores, memory = _share(proofs, "issued"), _share(proofs, "stream", "chase")
-    clock, messages = _share(proofs, "core_clock"), _share(proofs, "exchange")
+    cores, memory = _max_share(proofs, "issued"), _max_share(proofs, "stream", "chase")
+    clock, messages = _max_share(proofs, "core_clock"), _max_share(proofs, "exchange")
     worst = max(cores, memory, clock, messages)
     of_cores = cores > 0 and cores >= worst * EXPLAINED
     load = (proofs.others or 0.0) / max(1, proofs.processors)
@@ -70,20 +70,20 @@ def explain(proofs: Proofs) -> str:
     words = {
         Cause.NONE: "",
         Cause.PROCESSES: whole,
-        Cause.STEAL: f"The hypervisor{_label(proofs)} did not run ready threads of this machine for {percent(proofs.stolen)} "
+        Cause.STEAL: f"The hypervisor{_name_host(proofs)} did not run ready threads of this machine for {percent(proofs.stolen)} "
         "of their time (steal): other guests or the host used the processors.",
-        Cause.OTHER_GUEST: f"{user} slowed the cores{_figures(proofs, 'issued')}. {whole}",
-        Cause.CLOCK: f"The clock of the cores was lower than {_figures(proofs, 'core_clock', best=True)}.",
-        Cause.CORES: f"The cores were slower than {_figures(proofs, 'issued', best=True)}. {whole}",
-        Cause.MEMORY: f"The memory was slower than {_figures(proofs, 'chase', 'stream', best=True)}.",
+        Cause.OTHER_GUEST: f"{user} slowed the cores{_state(proofs, 'issued')}. {whole}",
+        Cause.CLOCK: f"The clock of the cores was lower than {_state(proofs, 'core_clock', best=True)}.",
+        Cause.CORES: f"The cores were slower than {_state(proofs, 'issued', best=True)}. {whole}",
+        Cause.MEMORY: f"The memory was slower than {_state(proofs, 'chase', 'stream', best=True)}.",
         Cause.MESSAGES: "Messages between the ranks were slower than at best.",
     }
     return words[cause].strip()
 
 
-def _figures(proofs: Proofs, *kinds: Kind, best: bool = False) -> str:
+def _state(proofs: Proofs, *kinds: Kind, best: bool = False) -> str:
     """Returns for example: in earlier runs since 2026-01-01: in 99 % of the readings, an access took 120 ns instead of 100."""
-    kind = max(kinds, key=lambda kind: _share(proofs, kind))
+    kind = max(kinds, key=lambda kind: _max_share(proofs, kind))
     one = proofs.slow.get(kind, Slow(share=0.0))
     earlier = "in earlier runs" + (f" since {proofs.since[:10]}" if proofs.since else "")
     when = (earlier if one.steady else "at best") if best else ""
@@ -94,9 +94,9 @@ def _figures(proofs: Proofs, *kinds: Kind, best: bool = False) -> str:
     return f"{when}: in {percent(one.share)} of the readings, {slow} instead of {measure.written(one.best)}"
 
 
-def _label(proofs: Proofs) -> str:
+def _name_host(proofs: Proofs) -> str:
     return "" if proofs.hypervisor in (None, "none", "unnamed") else f" ({proofs.hypervisor})"
 
 
-def _share(proofs: Proofs, *kinds: Kind) -> float:
+def _max_share(proofs: Proofs, *kinds: Kind) -> float:
     return max((proofs.slow[kind].share for kind in kinds if kind in proofs.slow), default=0.0)

@@ -87,7 +87,7 @@ def _judge_dips(
 
 
 def _fill_clock(clocks: Array) -> Array:
-    """The clock at each sample, from readings that only some of them have (NaN: none).
+    """Returns the clock at each sample, from readings that only some of them have (NaN: none).
 
     A reading is low, too, where an interrupt hit it. A clock that drops stays down, so that of a reading and its
     neighbours the highest counts. A sample without a reading has the one before it, the first ones the first.

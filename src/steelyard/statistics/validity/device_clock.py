@@ -68,7 +68,7 @@ def device_clock(case: Measured) -> Observation | None:
         return None
     masks = {reason: readings.lowered_by(reason) for reason in (POWER, HEAT, HARDWARE)}
     lowered = np.logical_or.reduce(list(masks.values()))
-    hit = _spread(case, readings.at, lowered)
+    hit = _spread_to_samples(case, readings.at, lowered)
     if hit is None or not hit.any():
         return None
     moved = case.moved(hit)
@@ -76,7 +76,7 @@ def device_clock(case: Measured) -> Observation | None:
     limited = bool(hit.all()) and not (masks[HEAT].any() or masks[HARDWARE].any())
     disturbed = not limited and float(hit.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
     least = float(readings.clock[lowered].min())
-    named = [_name(reason, readings) for reason, mask in masks.items() if mask.any()]
+    named = [_name_reason(reason, readings) for reason, mask in masks.items() if mask.any()]
     if limited:
         effect = " So the result is that of the device at this limit."
     elif not disturbed:
@@ -92,12 +92,12 @@ def device_clock(case: Measured) -> Observation | None:
     return Observation.of("device clock", text, disturbed, **figures, moved=moved if disturbed else None)
 
 
-def _name(reason: str, readings: Readings) -> str:
+def _name_reason(reason: str, readings: Readings) -> str:
     limited = reason == POWER and readings.power_limit > 0
     return f"{reason} of {quantity(readings.power_limit, 'W')}" if limited else reason
 
 
-def _spread(case: Measured, at: Array, lowered: Mask) -> Mask | None:
+def _spread_to_samples(case: Measured, at: Array, lowered: Mask) -> Mask | None:
     """Returns the mask of the samples that the reading after them shows as lowered; None if no reading belongs to them.
 
     Not every sample has a reading of its own. The last samples have the last reading.

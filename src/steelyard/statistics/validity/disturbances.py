@@ -39,7 +39,7 @@ def competing_load(case: Measured) -> Observation | None:
     """Returns an observation if threads waited for a processor, or, without such data, were interrupted."""
     waited = case.waited
     if waited is None or case.lengths is None:
-        return _switched(case)
+        return _judge_switches(case)
     measured = np.isfinite(waited) & (case.lengths > 0)
     hit = measured & (waited > HIT * case.lengths)
     if not hit.any():
@@ -52,7 +52,7 @@ def competing_load(case: Measured) -> Observation | None:
     disturbed = share > HIT_SHARE and (lost > 0.01 or abs(case.moved(hit)) > 0.01)
     disturbed = disturbed or (share > SOME and lost > 0.05)
     effect = "" if disturbed else " These samples are too few to change the median."
-    mostly, of_rank = _waiting_rank(case)
+    mostly, of_rank = _find_waiting_rank(case)
     text = (
         f"in {hit.sum()} of {measured.sum()} samples, a thread waited for its processor for more than "
         f"{short_percent(HIT)} of the sample. All waits together took {short_percent(lost)} of the time.{effect}{mostly}"
@@ -68,7 +68,7 @@ def _is_explained(case: Measured, lost: float) -> bool:
     return bool(case.surroundings.oversubscribed) or by_quota
 
 
-def _waiting_rank(case: Measured) -> tuple[str, Mapping[str, float]]:
+def _find_waiting_rank(case: Measured) -> tuple[str, Mapping[str, float]]:
     """Returns a sentence on the rank with most of the waiting time, if one rank has most of it."""
     ranks = case.surroundings.ranks
     seconds, hosts, cpus = numbers(ranks.waited), ranks.hosts or (), ranks.cpus or ()
@@ -83,7 +83,7 @@ def _waiting_rank(case: Measured) -> tuple[str, Mapping[str, float]]:
     return words, {"rank": most, "rank_share": share}
 
 
-def _switched(case: Measured) -> Observation | None:
+def _judge_switches(case: Measured) -> Observation | None:
     switches = case.column(case.surroundings.samples.switches)
     if switches is None:
         return None
@@ -103,8 +103,8 @@ def other_load(case: Measured) -> Observation | None:
     """Returns an observation if other processes used the measured processors."""
     what, seconds = "other processes ran on the measured processors", case.surroundings.processor_seconds
     if case.waited is not None:  # then the waits of each thread say more than the time of one processor
-        return _processor_time(case, seconds.other, OTHER_BESIDE_WAITS, "competing load", what)
-    return _processor_time(case, seconds.other, OTHER, "competing load", what, seconds.most_other)
+        return _judge_processor_time(case, seconds.other, OTHER_BESIDE_WAITS, "competing load", what)
+    return _judge_processor_time(case, seconds.other, OTHER, "competing load", what, seconds.most_other)
 
 
 def machine_load(case: Measured) -> Observation | None:
@@ -122,13 +122,13 @@ def machine_load(case: Measured) -> Observation | None:
 def steal(case: Measured) -> Observation | None:
     """Returns an observation if the hypervisor gave time to other guests."""
     what, seconds = "the hypervisor gave the measured processors to other guests", case.surroundings.processor_seconds
-    return _processor_time(case, seconds.steal, STEAL, "steal", what, seconds.most_steal)
+    return _judge_processor_time(case, seconds.steal, STEAL, "steal", what, seconds.most_steal)
 
 
 def interrupts(case: Measured) -> Observation | None:
     """Returns an observation if interrupts took time on the measured processors."""
     what, seconds = "the measured processors served interrupts", case.surroundings.processor_seconds
-    return _processor_time(case, seconds.interrupts, INTERRUPTS, "interrupts", what, seconds.most_interrupts)
+    return _judge_processor_time(case, seconds.interrupts, INTERRUPTS, "interrupts", what, seconds.most_interrupts)
 
 
 def page_faults(case: Measured) -> Observation | None:
@@ -206,7 +206,7 @@ RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-def _processor_time(
+def _judge_processor_time(
     case: Measured, seconds: Number, limit: float, kind: str, what: str, of_one: Number = None
 ) -> Observation | None:
     """Returns an observation if the processors lost more than the limit, or the one that lost most shows it (`of_one`)."""

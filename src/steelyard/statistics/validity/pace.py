@@ -57,7 +57,7 @@ Beyond = Sequence[tuple[Measure, float]]  # kinds of which a reading lies beyond
 
 def find_typical(record: Record, kind: Kind) -> float | None:
     """Returns the median of the readings beside the samples of a record; None without readings."""
-    return _median(record.surroundings.samples.of(kind))
+    return _take_median(record.surroundings.samples.of(kind))
 
 
 def rate(record: Record) -> float | None:
@@ -81,11 +81,11 @@ def stream(record: Record) -> float | None:
 def find_typicals(record: Record) -> dict[Kind, float]:
     """Returns the median of each kind, with the readings before and after the samples."""
     samples, pace = record.surroundings.samples, record.surroundings.pace
-    medians = [(kind, _median(samples.of(kind), pace.before.of(kind), pace.after.of(kind))) for kind in MEASURES]
+    medians = [(kind, _take_median(samples.of(kind), pace.before.of(kind), pace.after.of(kind))) for kind in MEASURES]
     return {kind: middle for kind, middle in medians if middle is not None}
 
 
-def _median(column: Column, *ends: Number) -> float | None:
+def _take_median(column: Column, *ends: Number) -> float | None:
     positive = sorted(filter(None, (*(column or ()), *ends)))
     if positive and not (positive[0] > 0 and sum(positive) < math.inf):
         positive = sorted([x for x in positive if 0 < x < math.inf])
@@ -170,7 +170,7 @@ def choose(case: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choi
     choice = Choice(aside, causes)
     if choice.enough:
         return choice
-    return replace(choice, evidence=tuple(_evidence(case, kind, beside, bounds) for kind, beside in hits))
+    return replace(choice, evidence=tuple(_make_evidence(case, kind, beside, bounds) for kind, beside in hits))
 
 
 def may_have_waited(surroundings: Observed) -> bool:
@@ -212,7 +212,7 @@ class _Beside:
 def _find_beyond(case: Measured, measure: Measure, bound: float) -> _Beside:
     """Returns the samples with a reading beyond the bound beside them."""
     count = len(case.row)
-    place, readings = _readings(case, measure.kind)
+    place, readings = _list_readings(case, measure.kind)
     taken = np.isfinite(readings) & ~measure.is_wrong(readings, bound)
     place, readings = place[taken], readings[taken]
     if not readings.size:
@@ -229,7 +229,7 @@ def _find_beyond(case: Measured, measure: Measure, bound: float) -> _Beside:
     return _Beside(~spared, float(readings.min() if measure.higher else readings.max()))
 
 
-def _readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
+def _list_readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     """Returns all readings in the order of time (NaN: missing), each with the number of the next sample."""
     count = len(case.row)
     column = case.column(case.surroundings.samples.of(kind))
@@ -253,18 +253,18 @@ def _mark_waiting(case: Measured) -> Mask:
     return np.asarray(hit)
 
 
-def _evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
+def _make_evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
     measure, hit = MEASURES[kind], int(beside.hit.sum())
     many = f"{hit} of {len(beside.hit)} samples" if len(beside.hit) > 1 else "the sample"
     worst = measure.words.format(measure.written(beside.worst))
     best = measure.written(bounds.best[kind])
-    mostly, of_rank = _rank(case, kind, bounds.host_kinds)
+    mostly, of_rank = _find_rank(case, kind, bounds.host_kinds)
     numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
     text = f"the machine was slow beside {many}. In the worst case, {worst}; the best value of this machine is {best}.{mostly}"
     return noted(measure.cause, text, **numbers)
 
 
-def _rank(case: Measured, kind: Kind, host_kinds: Mapping[str, str]) -> tuple[str, Mapping[str, float]]:
+def _find_rank(case: Measured, kind: Kind, host_kinds: Mapping[str, str]) -> tuple[str, Mapping[str, float]]:
     """Returns a sentence on the rank whose slowest reading is clearly beyond that of the others on hosts of the same kind."""
     ranks = case.surroundings.ranks
     readings, hosts, cpus = numbers(ranks.of(kind)), ranks.hosts or (), ranks.cpus or ()

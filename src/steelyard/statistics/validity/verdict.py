@@ -59,10 +59,10 @@ def judgement(
     """
     if error is not None:
         return Judgement(Verdict("INVALID", (noted("error", error),)))
-    return _judge(Measured(np.asarray(samples, dtype=np.float64), surroundings), check, bounds)
+    return _judge_case(Measured(np.asarray(samples, dtype=np.float64), surroundings), check, bounds)
 
 
-def _judge(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgement:
+def _judge_case(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgement:
     row = case.row
     sound = bool(row.size) and bool(times(row).all())
     invalid = [*_list_wrong(row, sound, check), *_judge_resolution(case, CLOCK_INVALID)]
@@ -101,7 +101,7 @@ def judge_again(record: Record, bounds: pace.Bounds, processors: int | None = No
         around = replace(around, machine_processors=processors)
     if untouched and record.samples and not pace.find_exceeded(around, bounds) and not pace.may_have_waited(around):
         return record
-    return _replace(record, judgement(record.samples, around, record.check, record.error, bounds))
+    return _replace_verdict(record, judgement(record.samples, around, record.check, record.error, bounds))
 
 
 def _depends(evidence: Evidence) -> bool:
@@ -114,7 +114,7 @@ def _depends(evidence: Evidence) -> bool:
 
 def judge_record(record: Record, bounds: pace.Bounds) -> Record:
     """Returns the record judged by these bounds, whatever its verdict was."""
-    return _replace(record, judgement(record.samples, _follow(record), record.check, record.error, bounds))
+    return _replace_verdict(record, judgement(record.samples, _follow(record), record.check, record.error, bounds))
 
 
 def _follow(record: Record) -> Observed:
@@ -125,7 +125,7 @@ def _follow(record: Record) -> Observed:
     samples = replace(around.samples, core_clock=None, issued=None, stream=None, chase=None)
     only_waited = Pace(waited=around.pace.waited)
     of_device = replace(around, samples=samples, pace=only_waited, core_clock=Around(), machine_other=None)
-    if not _device_agrees(record):
+    if not _is_device_time_equal(record):
         return of_device
     return replace(
         of_device,
@@ -137,7 +137,7 @@ def _follow(record: Record) -> Observed:
     )
 
 
-def _device_agrees(record: Record) -> bool:
+def _is_device_time_equal(record: Record) -> bool:
     """Returns whether the samples are as long by the device's own clock, so that none waited for the host."""
     own = (record.surroundings.details or {}).get("device_seconds")
     if not isinstance(own, list | array) or not 0 < len(record.samples) <= len(own):
@@ -147,7 +147,7 @@ def _device_agrees(record: Record) -> bool:
     return bool((by_device > 0).all() and (by_host <= (1 + SAME_TIME) * by_device).all())
 
 
-def _replace(record: Record, outcome: Judgement) -> Record:
+def _replace_verdict(record: Record, outcome: Judgement) -> Record:
     return replace(record, verdict=outcome.verdict, aside=outcome.aside)
 
 

@@ -15,10 +15,10 @@ NAMED = 8  # results that are listed
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the task with the most ranks, over hosts if there are several; nothing without such results."""
-    results = [r for r in cases.usable(evaluation.results) if r.benchmark == BENCHMARK]
+    results = [r for r in cases.keep_usable(evaluation.results) if r.benchmark == BENCHMARK]
     tasks = [r for r in results if r.kernel == TASK and set(r.metrics) >= NEEDED and _count_ranks(r) > 1]
     tasks = [r for r in tasks if not messages.oversubscribed(r)]
-    shown = [r for r in tasks if messages.apart(r)] or tasks
+    shown = [r for r in tasks if messages.is_apart(r)] or tasks
     if not shown:
         return []
     most = max(shown, key=lambda r: (_count_ranks(r), _read_share(r)))

@@ -31,7 +31,7 @@ class Judged(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the widest fused multiply-adds in double precision, with the most threads and with one, with their limits."""
-    fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma", precision="double")
+    fused = cases.select(cases.find(evaluation.results, BENCHMARK, "peak"), operation="fma", precision="double")
     fused = [r for r in fused if "flops" in r.metrics and _name_width(r) in WIDTHS and cases.number(r, "threads")]
     widest = _select_widest(fused)
     ends = [

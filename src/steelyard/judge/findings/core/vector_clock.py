@@ -36,9 +36,9 @@ class Clocks(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares fused multiply-adds on scalars with those on the widest vectors, with the same threads."""
-    fused = cases.where(cases.of(evaluation.results, BENCHMARK, "peak"), operation="fma")
+    fused = cases.select(cases.find(evaluation.results, BENCHMARK, "peak"), operation="fma")
     threads = sorted({int(n) for r in fused if (n := cases.number(r, "threads"))})
-    by_threads = [clocks for n in threads if (clocks := _collect_clocks(n, cases.where(fused, threads=n))) is not None]
+    by_threads = [clocks for n in threads if (clocks := _collect_clocks(n, cases.select(fused, threads=n))) is not None]
     if not by_threads:
         return []
     evidence = tuple(_describe_clocks(c) for c in by_threads)
@@ -113,7 +113,7 @@ def _describe_clocks(clocks: Clocks) -> str:
 
 def _describe_gain(results: list[Result], clocks: Clocks) -> str:
     """Returns a sentence on the gain of the widest vectors in double precision; '' if it was not measured."""
-    matching = cases.where(results, threads=clocks.threads, precision="double")
+    matching = cases.select(results, threads=clocks.threads, precision="double")
     speeds = {_name_width(r): r.metrics["flops"].value for r in matching if "flops" in r.metrics}
     widths = [width for width in WIDTHS if speeds.get(width, 0.0) > 0]
     if len(widths) < 3 or widths[-1] != list(clocks.by_width)[-1]:

@@ -24,7 +24,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     pairs = [
         p
         for k in groups.KERNELS
-        for p in cases.pairs(cases.of(evaluation.results, BENCHMARK, k), "vectors", "no", "yes")
+        for p in cases.pair(cases.find(evaluation.results, BENCHMARK, k), "vectors", "no", "yes")
     ]
     near = _select_smallest([p for p in pairs if groups.has_usual_stride(p[1].kernel, p[1].parameters.get("stride"))])
     gains: dict[str, list[Gain]] = {}

@@ -17,7 +17,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each device: its link is narrow, ordinary memory costs time, or neither."""
     findings = []
     by_device: dict[tuple[object, object], list[Result]] = {}
-    for result in (r for kernel in WAYS for r in cases.of(evaluation.results, BENCHMARK, kernel)):
+    for result in (r for kernel in WAYS for r in cases.find(evaluation.results, BENCHMARK, kernel)):
         by_device.setdefault((result.parameters.get("door"), result.parameters.get("device")), []).append(result)
     for results in by_device.values():
         device = find_device(evaluation.run.machine, results[0].parameters)

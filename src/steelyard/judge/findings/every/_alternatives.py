@@ -51,7 +51,7 @@ def compare_values(
     usable: Sequence[Result], parameter: str, a: str, b: str, smallest: float, samples: Callable[[Result], list[Array]]
 ) -> list[Pair]:
     """Returns the cases that both values of the parameter have. `smallest` and `samples`: see `Question`."""
-    matched = cases.pairs(usable, parameter, a, b)
+    matched = cases.pair(usable, parameter, a, b)
     compared = compare_all([(samples(x), samples(y)) for x, y in matched], smallest) if matched else ()
     return [Pair(*pair, comparison) for pair, comparison in zip(matched, compared, strict=True)]
 

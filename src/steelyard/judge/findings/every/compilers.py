@@ -29,5 +29,5 @@ _QUESTION = Question(
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each pair of toolchains, with the time of the second over that of the first by kernel."""
-    usable = cases.usable(evaluation.results)
+    usable = cases.keep_usable(evaluation.results)
     return find_alternatives(evaluation, usable, list_value_pairs(usable, "toolchain"), _QUESTION)

@@ -20,7 +20,7 @@ NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all disturbed results; a good one if there are none; nothing without results."""
-    measured = cases.measured(evaluation.results)
+    measured = cases.keep_measured(evaluation.results)
     disturbed = [r for r in measured if r.verdict.level == "DISTURBED"]
     # The condition of the machine is stated once for the whole run, with the disturbances that it explains.
     unexplained = [r for r in disturbed if disturbances.name(r) not in evaluation.condition.causes]

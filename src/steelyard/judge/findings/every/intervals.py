@@ -19,7 +19,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     asked = _find_planned_widths(evaluation)
     half_widths = [
         (r, half, asked[r.benchmark])
-        for r in cases.measured(evaluation.results)
+        for r in cases.keep_measured(evaluation.results)
         if r.benchmark in asked and (half := _measure_half_width(r)) is not None
     ]
     if not half_widths:
@@ -31,7 +31,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     widths = sorted({width for _, _, width in half_widths})
     wanted = " or ".join(f"± {quantity(w, '%', 2)}" for w in widths)
     claim = f"{reached} of {len(half_widths)} results ({percent(share)}) have a 95 % interval within {wanted}"
-    without = len(cases.measured(evaluation.results)) - len(half_widths)
+    without = len(cases.keep_measured(evaluation.results)) - len(half_widths)
     rest = f" {plural(without, 'more result')} {'has' if without == 1 else 'have'} no interval." if without else ""
     if share >= ENOUGH:
         cause = "The samples agree with each other, and so do the launches."

@@ -19,7 +19,7 @@ FEWEST = 10  # records that are needed to know how many additions the core can i
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the results whose core issued clearly fewer additions than it can; a good one without any."""
     rates = [rate for record in evaluation.run.records if (rate := find_typical(record, "issued")) is not None]
-    measured = cases.measured(evaluation.results)
+    measured = cases.keep_measured(evaluation.results)
     if len(rates) < FEWEST or not measured:
         return []
     shared = disturbances.count(measured)[KIND]

@@ -22,7 +22,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
     Returns nothing without a ladder that extends beyond the caches, or if the system reports no cache.
     """
-    chase = cases.of(evaluation.results, BENCHMARK, "chase")
+    chase = cases.find(evaluation.results, BENCHMARK, "chase")
     machine = evaluation.run.machine
     system_caches = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
     flat_parts: tuple[Level, ...] = ()

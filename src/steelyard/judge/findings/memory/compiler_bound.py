@@ -16,7 +16,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     alone = [r for r in corner if cases.number(r, "accumulators") == 1]
     compared: list[tuple[Result, Result, Ratio]] = []
     for few in alone:
-        partners = [b for n in _read_numbers(corner) for a, b in cases.pairs(corner, "accumulators", 1, n) if a is few]
+        partners = [b for n in _read_numbers(corner) for a, b in cases.pair(corner, "accumulators", 1, n) if a is few]
         ratios = [(few, many, r) for many in partners if (r := ratio(few, many)) is not None]
         compared += [max(ratios, key=lambda c: c[2].value)] if ratios else []
     if not compared:

@@ -18,7 +18,7 @@ NEAR = 0.75
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the best Triad at the most threads, counted by the bytes that the memory moves, with the limit."""
-    triad = cases.select_greatest(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
+    triad = cases.select_greatest(cases.find(evaluation.results, BENCHMARK, "triad"), "elements")
     triad = [r for r in cases.select_greatest(triad, "threads") if "bandwidth" in r.metrics]
     if not triad:
         return []

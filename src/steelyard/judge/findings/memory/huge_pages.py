@@ -34,7 +34,7 @@ def _compare_pages(evaluation: Evaluation, point: str, results: Sequence[Result]
     compared: list[tuple[Result, Result, Ratio]] = []
     for small in ("4k", "default"):
         for huge in ("huge", "transparent"):
-            pairs = cases.pairs(results, "page_size", small, huge)
+            pairs = cases.pair(results, "page_size", small, huge)
             compared += [(a, b, r) for a, b in pairs if (r := ratio(a, b)) is not None and _is_other_page_size(a, b)]
         if compared:
             break
@@ -112,12 +112,12 @@ def _judge_ladder(evaluation: Evaluation) -> list[Finding]:
     machine = evaluation.run.machine
     policy = machine.setting("transparent_huge_pages")
     caches = [c for cpu in machine.cpus[:1] for c in cache_levels(machine, cpu)]
-    chase = cases.of(evaluation.results, "memory.latency", "chase")
-    chase = [r for r in cases.where(chase, chains=1, page_size="default") if (cases.number(r, "threads") or 1) == 1]
+    chase = cases.find(evaluation.results, "memory.latency", "chase")
+    chase = [r for r in cases.select(chase, chains=1, page_size="default") if (cases.number(r, "threads") or 1) == 1]
     if policy.value != "never" or not caches:
         return []
     beyond = [r for r in chase if (cases.number(r, "bytes") or 0) >= BEYOND * caches[-1].size]
-    for group in cases.groups(beyond, "bytes"):
+    for group in cases.group(beyond, "bytes"):
         first, last = group[0], group[-1]
         rise = ratio(last, first) if last is not first else None
         if rise is None or rise.value < LADDER or rise.low <= 1:

@@ -18,15 +18,14 @@ NEAR = 2.0  # greatest factor between the two working sets that are compared
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the time of an access at G, with one thread, with the latency of a dependent chain over the same memory."""
     worst = [r for r in results_at_point(evaluation, "G") if (cases.number(r, "threads") or 1) == 1]
-    worst = cases.where(worst, memory_policy="local")
-    chase = [
-        r for r in cases.of(evaluation.results, "memory.latency", "chase") if (cases.number(r, "threads") or 1) == 1
-    ]
+    worst = cases.select(worst, memory_policy="local")
+    chase = cases.find(evaluation.results, "memory.latency", "chase")
+    chase = [r for r in chase if (cases.number(r, "threads") or 1) == 1]
     for page_size in ("default", "4k", "transparent", "huge"):
-        corner = cases.where(worst, page_size=page_size)
+        corner = cases.select(worst, page_size=page_size)
         corner.sort(key=lambda r: cases.number(r, "accumulators") or 1)
         for result in corner[:1]:
-            finding = _compare(evaluation, result, cases.where(chase, page_size=page_size))
+            finding = _compare(evaluation, result, cases.select(chase, page_size=page_size))
             if finding:
                 return [finding]
     return []

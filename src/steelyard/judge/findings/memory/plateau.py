@@ -16,10 +16,10 @@ NEAREST, FURTHEST = 1.5, 5.0
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the two largest sizes of each Triad curve: falling (serious above 20 %) or flat (good)."""
-    triad = cases.of(evaluation.results, BENCHMARK, "triad")
+    triad = cases.find(evaluation.results, BENCHMARK, "triad")
     findings: list[Finding] = []
     too_small = bool(cache_rule.find(evaluation))  # a part of each pass may come from a cache, also on a plateau
-    for group in cases.groups(triad, "elements"):
+    for group in cases.group(triad, "elements"):
         largest = group[-1]
         smaller = [r for r in group[:-1] if NEAREST <= _read_size(largest) / _read_size(r) <= FURTHEST]
         # Only curves up to the largest size of the run measure the memory.

@@ -36,7 +36,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the slowest and the fastest remote node with the local one, for Triad and for latency."""
     findings = []
     for kernel, what in KERNELS.items():
-        remote = _select_remote(cases.of(evaluation.results, BENCHMARK, kernel), evaluation.run.machine)
+        remote = _select_remote(cases.find(evaluation.results, BENCHMARK, kernel), evaluation.run.machine)
         if remote:
             findings.append(_make_finding(evaluation, what, remote))
     return findings

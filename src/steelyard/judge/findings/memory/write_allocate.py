@@ -15,9 +15,9 @@ SEEN = 1.08  # a quarter of the effect: other differences of the two loops expla
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares ordinary with streaming stores at the largest size and the most threads."""
-    triad = cases.select_greatest(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
+    triad = cases.select_greatest(cases.find(evaluation.results, BENCHMARK, "triad"), "elements")
     compared = [
-        (a, b, r) for a, b in cases.pairs(triad, "stores", "ordinary", "streaming") if (r := ratio(a, b)) is not None
+        (a, b, r) for a, b in cases.pair(triad, "stores", "ordinary", "streaming") if (r := ratio(a, b)) is not None
     ]
     if not compared:
         return []

@@ -169,7 +169,7 @@ def _pairs_on_two_processors(records: Iterable[Record]) -> set[Pair]:
 def _look_at_rank0(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
     """Yields the looks at rank 0 with each other rank: one row for each partner, one time for each launch."""
     groups: dict[Identity, dict[int, Result]] = {}
-    for result in cases.usable(r for r in results if "partner" in r.parameters):
+    for result in cases.keep_usable(r for r in results if "partner" in r.parameters):
         partner = cases.number(result, "partner")
         if partner and not messages.oversubscribed(result):
             groups.setdefault(identity(result, "partner"), {})[int(partner)] = result
@@ -239,7 +239,7 @@ def _mark_disturbed(records: Sequence[Record]) -> tuple[bool, ...]:
 
 
 def _find_issued_medians(records: Iterable[Record], ranks: Iterable[int]) -> tuple[float | None, ...]:
-    """Returns the median of what the core of each rank issued beside the samples; None where it was not read."""
+    """Returns the median of what the core of each rank issued beside the samples; None if it was not read."""
     columns = [column for r in records if (column := r.surroundings.ranks.issued)]
     readings = ([float(x) for c in columns if rank < len(c) and (x := c[rank]) is not None] for rank in ranks)
     return tuple(median(of_rank) if of_rank else None for of_rank in readings)

@@ -29,7 +29,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         curves = [
             s
             for kernel, buffers in kernels
-            for s in artefacts(cases.of(evaluation.results, benchmark, kernel), evaluation.run.machine, buffers)
+            for s in artefacts(cases.find(evaluation.results, benchmark, kernel), evaluation.run.machine, buffers)
         ]
         if curves:
             findings.append(_make_finding(benchmark, sorted(curves, key=lambda s: -s.artefact.factor)))

@@ -24,7 +24,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each kernel with pairs, on its smallest and largest message at the most pairs."""
     findings = []
     for benchmark, role in find_roles(evaluation, PairsPoint):
-        results = cases.of(evaluation.results, benchmark, role.kernel)
+        results = cases.find(evaluation.results, benchmark, role.kernel)
         if curves := [rows for rows in tolerances(results) if rows[0].size > 0]:
             findings.append(_make_finding(evaluation, benchmark, role.title, curves))
     return findings

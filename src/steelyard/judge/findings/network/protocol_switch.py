@@ -37,7 +37,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     judged: dict[str, set[Identity]] = {}  # the settings of the judged curves, by the title of the curves
     # The ping-pong comes first by its name: if it shows a switch, the finding names it.
     for benchmark, role in ((name, role) for name, role in find_roles(evaluation, Messages) if role.title):
-        for curve in messages.curves(cases.of(evaluation.results, benchmark, role.kernel)):
+        for curve in messages.curves(cases.find(evaluation.results, benchmark, role.kernel)):
             lines = fit_regions(messages.times(curve))
             switching = _find_switches(evaluation, role.title, curve, lines)
             key = identity(curve[0], messages.SIZE, "buffers")

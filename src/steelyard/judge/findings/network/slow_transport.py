@@ -29,7 +29,7 @@ class Pair(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns findings for each MPI: within a machine with and without shared memory, between machines if the rate is known."""
     usable = [r for r in evaluation.results if not messages.oversubscribed(r)]
-    pingpong = [r for r in cases.of(usable, BENCHMARK, "pingpong") if cases.value(r, "buffers") == "reused"]
+    pingpong = [r for r in cases.find(usable, BENCHMARK, "pingpong") if cases.value(r, "buffers") == "reused"]
     findings: list[Finding] = []
     run = evaluation.run
     for mpi in dict.fromkeys(str(r.parameters.get("mpi", "")) for r in pingpong):
@@ -76,7 +76,7 @@ def _list_transport_settings(result: Result, run: Run) -> tuple[Setting, ...]:
 
 
 def _judge_within_machine(mpi: str, small: list[Result]) -> list[Finding]:
-    pairs = cases.pairs(small, "transport", "default", "no shared memory")
+    pairs = cases.pair(small, "transport", "default", "no shared memory")
     compared = [Pair(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
     if not compared:
         return []
@@ -122,7 +122,7 @@ def _judge_within_machine(mpi: str, small: list[Result]) -> list[Finding]:
 def _judge_network(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
     """Returns a finding if a system file contains the link rate; the settings do not show which networks a host has."""
     link = machine.limits.get("network_bandwidth")
-    across = cases.where(results, transport="default", placement="other node")
+    across = cases.select(results, transport="default", placement="other node")
     across = [r for r in across if "bandwidth" in r.metrics and not messages.shared_a_machine(r)]
     if link is None or not link.value > 0 or not across:
         return []

@@ -68,7 +68,7 @@ def _ranks(result: Result) -> int:
 def _stars(evaluation: Evaluation, results: list[Result]) -> Iterator[Star]:
     """Yields the star at its fastest message size, for each direction, number of ranks and MPI."""
     best: dict[Identity, Result] = {}
-    for star in cases.where(results, topology="star"):
+    for star in cases.select(results, topology="star"):
         key = identity(star, messages.SIZE)
         if _ranks(star) >= LEAST_RANKS and (key not in best or _throughput(star) > _throughput(best[key])):
             best[key] = star
@@ -88,10 +88,10 @@ def _is_limited(case: Star) -> bool:
 def _link(evaluation: Evaluation, star: Result) -> tuple[float, str] | None:
     """Returns B and its origin: the system file, or two ranks with the same transport."""
     given = evaluation.run.machine.limits.get("network_bandwidth")
-    if given is not None and given.value > 0 and messages.apart(star):
+    if given is not None and given.value > 0 and messages.is_apart(star):
         return given.value, given.source
-    between_hosts, mpi = messages.apart(star), star.parameters.get("mpi")
-    same = [r for r in evaluation.results if r.parameters.get("mpi") == mpi and messages.apart(r) == between_hosts]
+    apart, mpi = messages.is_apart(star), star.parameters.get("mpi")
+    same = [r for r in evaluation.results if r.parameters.get("mpi") == mpi and messages.is_apart(r) == apart]
     same = [r for r in same if messages.transport(r) == messages.transport(star)]
     same = [r for r in same if r.parameters.get("buffers", "reused") == "reused"]  # as in the star itself
     best = max(same, key=_read_one_way, default=star)

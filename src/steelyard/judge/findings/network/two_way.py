@@ -54,10 +54,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _pair_directions(results: list[Result]) -> list[Directions]:
     """Pairs the results; a cost is the time of a message, so the ratio of costs is the ratio of bandwidths."""
-    one_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="one-way")
-    two_way = cases.where(cases.of(results, "network.transfer", "transfer"), direction="two-way")
-    one_way += cases.of(results, "network.rate", "one_way")
-    two_way += cases.of(results, "network.rate", "both_ways")
+    one_way = cases.select(cases.find(results, "network.transfer", "transfer"), direction="one-way")
+    two_way = cases.select(cases.find(results, "network.transfer", "transfer"), direction="two-way")
+    one_way += cases.find(results, "network.rate", "one_way")
+    two_way += cases.find(results, "network.rate", "both_ways")
     others = {identity(r, "direction")[2:]: r for r in two_way}
     pairs = ((r, others.get(identity(r, "direction")[2:])) for r in one_way)
     return [Directions(a, b, gain) for a, b in pairs if b and (gain := ratio(a, b)) and gain.high <= KNOWN * gain.low]

@@ -89,7 +89,7 @@ def _make_finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
 
 
 def _list(members: list[Modes], total: int) -> str:
-    """'2 of 5 kernels (vector 0.71 times the time, spmv 0.80)'."""
+    """Returns '2 of 5 kernels (vector 0.71 times the time, spmv 0.80)'."""
     ordered = sorted(members, key=lambda s: -abs(s.comparison.ratio - 1))[:NAMED]
     words = [
         f"{s.mixed.kernel} {s.comparison.ratio:.2f}{' times the time' if n == 0 else ''}" for n, s in enumerate(ordered)

@@ -165,5 +165,5 @@ def _row(evaluation: Evaluation, steps: Sequence[Step], name: str) -> Row:
 
 
 def has_figures(page: Page) -> bool:
-    """Whether it has figures."""
+    """Returns whether it has figures."""
     return bool(page.figures)

@@ -41,7 +41,7 @@ class Step:
     state: State
 
     def within(self, kinds: Iterable[Kind]) -> bool | None:
-        """Whether all of these kinds were within bounds; None where none was read."""
+        """Returns whether all of these kinds were within bounds; None where none was read."""
         flags = [self.shares[kind] >= 1 - MEASURES[kind].loss for kind in kinds if kind in self.shares]
         return all(flags) if flags else None
 

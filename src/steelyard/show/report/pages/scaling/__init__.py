@@ -109,7 +109,7 @@ def data(evaluation: Evaluation) -> Page | None:
 
 
 def asked(evaluation: Evaluation) -> bool:
-    """Whether the run is one of `steelyard scale`: all of it was measured for this page."""
+    """Returns whether the run is one of `steelyard scale`: all of it was measured for this page."""
     return evaluation.run.command[1:2] == ("scale",)
 
 

@@ -110,7 +110,7 @@ def draw_line(sweep: Sweep, name: str, estimate: Of) -> Series:
 
 
 def _draw_ideal(lines: Sequence[Sweep]) -> Series:
-    """From the least base to the greatest count."""
+    """Returns the line of ideal scaling, from the least base to the greatest count."""
     base = min(s.scaling.base for s in lines)
     last = max(own_points(s)[-1].count for s in lines)
     return Series("ideal", (float(base), float(last)), (1.0, last / base))
