@@ -44,7 +44,8 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     levels = {k: n for k, n in run.verdicts.items() if n} if run.condition.foreign else run.verdicts
     for level, count in levels.items():
         lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
-    known = condition.describe_known(run.known) if total > run.known["unknown"] else ""
+    told = run.condition.causes or total == run.known["unknown"]  # beside the condition of the machine
+    known = "" if told else condition.describe_known(run.known)
     top = [Text(line) for line in fold(known, width) if known]
     whole = Text.assemble(("Verdicts:" if known else f"{plural(total, 'case')}:", "bold" if not known else ""))
     if run.left_out and run.finished:
