@@ -16,15 +16,19 @@ class CommonClock {
   void synchronise(const Ranks& ranks) {
     constexpr int tries = 60;  // on an idle pair the least of 60 is within some ten nanoseconds of the least of 1000
     // One after the other, so many ranks would need seconds before each case. The ranks of a machine read one clock.
-    const std::size_t asking = std::max<std::size_t>(1, most_asking / ranks.machines().size());
+    // If they share processors, a message would only measure the scheduler.
+    const auto asking = [&](const std::vector<int>& here) {
+      const bool crowded = here.size() > static_cast<std::size_t>(ranks.place(here.front()).processors);
+      return crowded ? 1 : std::min(here.size(), std::max<std::size_t>(1, most_asking / ranks.machines().size()));
+    };
     for (const std::vector<int>& here : ranks.machines())
-      for (std::size_t i = 0; i < std::min(asking, here.size()); ++i) {
+      for (std::size_t i = 0; i < asking(here); ++i) {
         if (here[i] == 0) continue;
         if (ranks.rank() == 0) answer_other_clock(ranks.comm(), here[i], tries);
         if (ranks.rank() == here[i]) ask_other_clock(ranks.comm(), tries);
         // A rank without a turn sleeps: on a crowded machine it would otherwise disturb the others.
       }
-    adopt(ranks, asking);
+    adopt(ranks, asking(ranks.on_this_machine()));
     ranks.rest();
     fit();
   }

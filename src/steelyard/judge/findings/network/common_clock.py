@@ -46,7 +46,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _find_error_within(record: Record) -> ClockError | None:
-    offsets = [abs(offset) for offset, _, _, same in _list_clocks(record) if same and math.isfinite(offset)]
+    clocks = _list_clocks(record)  # a clock without uncertainty was not measured: ranks that share processors read the same
+    offsets = [abs(offset) for offset, u, _, same in clocks if same and u and math.isfinite(offset)]
     return ClockError(record, max(offsets), None) if offsets else None
 
 
