@@ -49,6 +49,15 @@ def test_neither_outliers_nor_chance_hide_a_step_of_three_percent(kind: str, n: 
     assert found >= 0.9 * TIMES
 
 
+def test_modes_that_last_some_runs_are_seldom_a_step() -> None:
+    found, random = 0, np.random.default_rng(5)
+    for _ in range(TIMES):
+        switched = random.random(30) < 0.3  # modes of three runs
+        modes = np.logical_xor.accumulate(switched)
+        found += bool(find_course(np.exp(0.08 * modes + 0.004 * random.standard_normal(30))).steps)
+    assert found <= 2  # 3.8 % of 400 before single runs on the other mode counted, now none of 300
+
+
 def test_values_with_few_digits_have_their_step() -> None:
     found = 0
     for seed in range(TIMES):

@@ -31,6 +31,7 @@ LONE = 5.0  # robust deviations: a value further from its level is a lone one
 LEAST_LONE = 0.05  # relative: a nearer one is none
 MOST_LONE = 0.1  # of the values: more of them are another level
 BACK = 0.25  # of a step: successive values so near to the other level are on it
+MODE = 0.02  # of the values: more single ones that are on the other level of a step show two modes
 NEIGHBOURS = 3  # on each side of a value, with which it is compared before steps are searched
 MOST_ASIDE = 0.2  # of the values: more that differ from their neighbours are two modes
 FIRST_ORDERS = 49
@@ -105,6 +106,8 @@ def find_course(values: Sequence[float], smallest: float = SMALLEST, level: floa
     edges = [*places.tolist(), len(whole)]  # of the whole series, by the places among the values that were kept
     edges[0] = 0
     steps = tuple(replace(step, place=edges[step.place]) for step in _describe_steps(logs, lasting, p))
+    if len(steps) == 1 and _is_mode(whole, steps[0]):
+        steps = ()
     return Course(
         steps=steps,
         returned=tuple((edges[begin], edges[end]) for begin, end in spans),
@@ -330,6 +333,17 @@ def _is_at(logs: Array, level: float, room: float) -> bool:
     pairs = near[1:] & near[:-1]
     together = np.append(pairs, False) | np.append(False, pairs)
     return int(together.sum()) > MOST_LONE * len(logs)
+
+
+def _is_mode(whole: Array, step: Step) -> bool:
+    """Returns whether single values, beside none of the same level, show that the only step is a change between two modes."""
+    before, after = math.log(step.before), math.log(step.after)
+    if abs(after - before) < LONE * _estimate_deviation(whole):
+        return False
+    room = BACK * abs(after - before)
+    early, late = whole[: step.place - 1], whole[step.place + 1 :]
+    count = int((np.abs(early - after) <= room).sum() + (np.abs(late - before) <= room).sum())
+    return count > MODE * len(whole)
 
 
 def _find_lone(logs: Array, borders: Sequence[int]) -> tuple[int, ...]:
