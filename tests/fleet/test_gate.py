@@ -2,24 +2,30 @@
 
 import json
 import re
+import shutil
 import statistics
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from copied_runs import measure_small, write_copy, write_peers
+from folders import ROOT
 from output_schemas import read_output
 from steelyard.errors import UsageError
-from steelyard.fleet.gate import find_published
+from steelyard.fleet import gate_screen
+from steelyard.fleet.gate import Gated, find_published
 from steelyard.measure.machine import describe
 from steelyard.show.command_line.cli import app
 from steelyard.show.command_line.evaluated_run import find_summary
 from steelyard.show.command_line.sides import read_side_run
 from steelyard.show.report.summary import find_standings
+from steelyard.statistics.difference.acceptance import Decision
 from steelyard.statistics.results.identity import identity
 
 pytestmark = pytest.mark.wings
@@ -151,3 +157,36 @@ def test_too_few_peers_are_refused_and_so_is_another_processor(tmp_path: Path) -
 @pytest.mark.parametrize("words", [("--budget", "soon"), ("--slow", "0"), ("--slow", "100")])
 def test_settings_without_a_meaning_are_refused(words: tuple[str, ...]) -> None:
     assert isinstance(invoke("gate", *words).exception, UsageError)
+
+
+def undecided(ratio: float, half: float, launches: int = 12) -> Gated:
+    """Returns an answer that is undecided in one figure."""
+    low, high = ratio / half, ratio * half
+    one = Decision(answer="undecided", ratio=ratio, low=low, high=high, usual=1.02, border=1.05, launches=launches)
+    decisions: Any = {("a", "b"): (SimpleNamespace(title="Triad"), one)}
+    return Gated(
+        answer="undecided", host="n1", kind="peers", decisions=decisions, attempts=1, rounds=12, seconds=60.0, runs=()
+    )
+
+
+def test_an_undecided_answer_says_what_to_do_and_how_long() -> None:
+    # Half of the range is twice the distance from the limit: four times as many launches, so three minutes more.
+    assert "About 3 min" in gate_screen.advise(undecided(1.0, 1.05**2))
+    assert "may take hours" in gate_screen.advise(undecided(1.035, 1.3))
+    assert "Other work disturbs this node" in gate_screen.advise(undecided(1.0, 1.1, launches=2))
+    assert gate_screen.word_reason(undecided(1.123, 1.3)) == "steelyard gate: undecided, Triad +12.3 % time"
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+@pytest.mark.parametrize("calendar", ["*-*-* 03:00", "never"])
+def test_systemd_accepts_the_documented_timer(tmp_path: Path, calendar: str) -> None:
+    text = (ROOT / "docs/acceptance.md").read_text()
+    for kind in ("service", "timer"):
+        (block,) = re.findall(rf"    # /etc/systemd/system/steelyard-gate\.{kind}\n((?:    .*\n)+)", text)
+        unit = "\n".join(line[4:] for line in block.splitlines()).replace("/usr/local/sbin/steelyard-gate", "/bin/true")
+        assert ("OnCalendar=*-*-* 03:00" in unit) == (kind == "timer")
+        (tmp_path / f"steelyard-gate.{kind}").write_text(unit.replace("*-*-* 03:00", calendar) + "\n")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", str(tmp_path / "steelyard-gate.timer")], capture_output=True, check=False
+    )
+    assert (done.returncode == 0) == (calendar != "never"), done.stderr

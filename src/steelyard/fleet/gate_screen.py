@@ -10,10 +10,12 @@ from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.model.units import duration, percent
 from steelyard.model.words import plural
 from steelyard.show.report.lines import console as open_console
+from steelyard.show.report.lines import one_line
 from steelyard.statistics.difference.acceptance import LEAST_LAUNCHES, Answer, Decision
 
 ANSWERS = {"as usual": "as usual", "slower": "certainly slower", "undecided": "undecided"}
 GIVEN_WORDS = {GIVEN: "the values that you gave", PUBLISHED: "the worst normal values of published systems"}
+SHORTEST, LONGEST = 60.0, 7200.0  # seconds that a sentence names
 OUTCOMES: dict[Answer, Outcome] = {"as usual": "passed", "slower": "failed", "undecided": "undecided"}
 
 
@@ -63,7 +65,32 @@ def _list_sentences(gated: Gated) -> Iterator[str]:
             most = percent(decision.slowest - 1, 1)
             yield f"  The {gated.kind} differ strongly: a node can take up to {most} more time and still pass."
     if gated.answer == "undecided":
-        yield "Run the command again, without --after-repair. The rounds so far count. Give more time with --budget 5m."
+        yield advise(gated)
+
+
+def advise(gated: Gated) -> str:
+    """Returns what to do after an undecided answer, and how much longer the measurement is expected to take."""
+    left = [decision for _, decision in gated.decisions.values() if decision.answer == "undecided"]
+    if any(decision.launches < LEAST_LAUNCHES for decision in left):
+        return "Other work disturbs this node. End it or wait for it, for example drain the node. Then run the command again."
+    factors = []
+    for one in left:
+        # The range becomes narrower with the root of the launches, until one of its ends is within a limit.
+        room = max(math.log(one.border / one.ratio), math.log(one.ratio / one.usual))
+        factors.append((math.log(one.high / one.ratio) / room) ** 2 if room > 0 else math.inf)
+    more = gated.seconds * gated.attempts * (max(factors, default=1.0) - 1)
+    again = "Run the command again, without --after-repair. The rounds so far count."
+    if more > LONGEST:
+        return f"{again} The node is close to a limit, or its launches differ much: an answer may take hours."
+    return f"{again} About {duration(max(more, SHORTEST))} more are expected: --budget {math.ceil(max(more, SHORTEST) / 60)}m"
+
+
+def word_reason(gated: Gated) -> str:
+    """Returns one line on the answer, for the reason of a scheduler: the figure that decided it, or the first one."""
+    figures = sorted(gated.decisions.values(), key=lambda pair: (pair[1].answer != gated.answer, -pair[1].ratio))
+    figure, decision = figures[0]
+    size = f" {percent(decision.ratio - 1, 1, signed=True)} time" if math.isfinite(decision.ratio) else ""
+    return one_line(f"steelyard gate: {ANSWERS[gated.answer]}, {figure.title}{size}")
 
 
 def _describe(decision: Decision) -> str:

@@ -49,6 +49,9 @@ def command(
     paths: Paths = None,
     trust: Trust = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing: only the exit code says the answer.")] = False,
+    reason: Annotated[
+        bool, typer.Option("--reason", help="Print one line only: the reason for a scheduler that drains the node.")
+    ] = False,
     json_: Json = False,
     form: Format = "",
 ) -> None:
@@ -82,7 +85,7 @@ def command(
     baseline = baselines.find(runs, names or [])
     expect = expect or [*baseline.expect] if baseline else expect
     folders = baseline.folders if baseline else run_folders.find(names or [], runs)
-    screen = Console(quiet or bool(form))
+    screen = Console(quiet or reason or bool(form))
     with screen.working("Examining the machine"):
         here = setup.machine()
     if after_repair and (before := gate.forget(runs, here.host)):
@@ -103,6 +106,8 @@ def command(
         print_json(gate_screen.as_plain(gated))
     elif form:
         print(checks.render(form, f"steelyard gate {gated.host}", gate_screen.list_checks(gated)), end="")
+    elif reason:
+        print(gate_screen.word_reason(gated))
     elif not quiet:
         gate_screen.show(gated)
     if gated.answer != "as usual":
