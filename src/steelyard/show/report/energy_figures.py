@@ -204,7 +204,7 @@ def _plot(
         trace["error_x"] = trace["error_y"] | _list_ends([p.seconds for p in mine])
         trace["customdata"] = [text(_write_hover(p)) for p in mine]
         chosen = [mine[place] for place in best[name]]
-        if len(points) > figures.COLOURS:  # colours come again
+        if len(points) > figures.COLOURS:  # the colours repeat
             trace |= {
                 "mode": "markers+text",
                 "textposition": "bottom right",

@@ -12,7 +12,7 @@ struct Header {
   std::uint32_t rank, ranks;
   std::uint32_t shift;     // times count ticks >> shift
   std::uint32_t finished;  // 1: MPI_Finalize was called, 2: MPI_Abort
-  // The clock twice: at the beginning, and as late as is known. Between them a tick has a constant length.
+  // Two readings of the clock: at the beginning, and the latest one. A tick has a constant length between them.
   std::uint64_t begin_ticks, begin_ns, end_ticks, end_ns;
   std::int64_t offset_begin, offset_end;  // ns: what rank 0's clock shows more than the own one
   std::uint64_t offset_error,

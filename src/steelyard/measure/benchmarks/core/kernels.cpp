@@ -86,9 +86,9 @@ Loop each(const char* name) {
 const std::vector<Loop>& loops::all_loops() {
   static const std::vector<Loop> all{each<BroadcastScalar>("broadcast"),
                                      each<CopyLoop>("copy"),
-                                     loop<MovedPattern<WidthVariant::strided>>("strided_copy"),
-                                     loop<MovedPattern<WidthVariant::gather>>("gather"),
-                                     loop<MovedPattern<WidthVariant::scatter>>("scatter"),
+                                     loop<MovedPattern<AccessPattern::strided>>("strided_copy"),
+                                     loop<MovedPattern<AccessPattern::gather>>("gather"),
+                                     loop<MovedPattern<AccessPattern::scatter>>("scatter"),
                                      each<AddLoop>("add"),
                                      each<SubtractLoop>("subtract"),
                                      each<MultiplyLoop>("multiply"),

@@ -38,20 +38,20 @@ struct ElementwiseLoop : E {
 };
 
 // y[i] = x[k·i], y[i] = x[index[i]], y[index[i]] = x[i]
-enum class WidthVariant { strided, gather, scatter };
-template <WidthVariant way>
+enum class AccessPattern { strided, gather, scatter };
+template <AccessPattern way>
 struct MovedPattern : WordsPerElement<1, 0, 1, 1> {
-  static constexpr bool strided = way == WidthVariant::strided, indexed = !strided;
+  static constexpr bool strided = way == AccessPattern::strided, indexed = !strided;
   static constexpr std::size_t usual_stride = strided ? 3 : 1;
-  static std::size_t place(const Operands& o, std::size_t i) { return way == WidthVariant::scatter ? o.index[i] : i; }
+  static std::size_t place(const Operands& o, std::size_t i) { return way == AccessPattern::scatter ? o.index[i] : i; }
   template <bool Vectors>
   STEELYARD_INSIDE void loop(double* __restrict y, const double* __restrict x, const std::uint32_t* __restrict index,
                              std::size_t n, std::size_t k) {
     for (std::size_t i = 0; i < n; ++i)
-      if constexpr (way == WidthVariant::scatter)
+      if constexpr (way == AccessPattern::scatter)
         y[index[i]] = keep_scalar<Vectors>(x[i]);
       else
-        y[i] = keep_scalar<Vectors>(x[way == WidthVariant::gather ? index[i] : i * k]);
+        y[i] = keep_scalar<Vectors>(x[way == AccessPattern::gather ? index[i] : i * k]);
   }
   template <bool Vectors>
   STEELYARD_INSIDE double pass(const Operands& o) {
@@ -59,7 +59,7 @@ struct MovedPattern : WordsPerElement<1, 0, 1, 1> {
     return 0;
   }
   static Long expected(const Operands& o, std::size_t, std::size_t i, std::size_t) {
-    return input(o, 0, way == WidthVariant::gather ? o.index[i] : i);
+    return input(o, 0, way == AccessPattern::gather ? o.index[i] : i);
   }
 };
 

@@ -7,7 +7,7 @@ from steelyard.model.sensor import Scope
 
 # By the chip's name and the channel's: the channels of which the first that is there holds it. \1 is what the brackets match.
 _HOLDERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    # pmbus: what comes out of a page went into it; a phase is a part of its page.
+    # pmbus: the output of a page is a part of its input, and a phase is a part of its page.
     (r".*", r"pout([0-9]+)\.[0-9]+", (r"pin\1", "pin", r"pout\1")),
     (r".*", r"pout([0-9]*)", (r"pin\1", "pin", "pin1")),
     (r".*", r"pin([0-9]+)\.[0-9]+", (r"pin\1", "pin")),

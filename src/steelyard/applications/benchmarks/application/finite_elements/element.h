@@ -42,7 +42,7 @@ using Corners = std::array<std::array<T, corners>, 3>;  // coordinates of the co
 // inverse).
 template <class T>
 struct Map {
-  T cofactor[3][3];  // [along][of the unit cube]
+  T cofactor[3][3];  // [direction in space][direction in the unit cube]
   T determinant;
 
   [[gnu::always_inline]] Map(const Corners<T>& at, std::size_t point) {

@@ -210,7 +210,7 @@ class Migration {
     for (std::size_t side : {0, 1}) mail_.in[side].resize(come[side]);
     link_.exchange_mail(d, mail_);
     const bool fits = p.count + (come[0] + come[1]) / words <= block_.own_room();
-    if (link_.greatest(!fits) != 0) return false;  // on all processes, or on none
+    if (link_.greatest(!fits) != 0) return false;  // all processes must decide alike
     for (const auto& in : mail_.in)
       for (std::size_t k = 0; k < in.size(); k += words, ++p.count) {
         p.at[p.count].c = {in[k], in[k + 1], in[k + 2], 0};

@@ -86,7 +86,7 @@ struct UA {
     return verification.check();
   }
 
-  // A grid point that is warm from the start.
+  // Makes the initial temperature wrong at one grid point.
   void corrupt() {
     team.each([&](Worker w) {
       prepare(w, 1);
