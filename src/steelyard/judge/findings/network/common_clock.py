@@ -46,8 +46,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _find_error_within(record: Record) -> ClockError | None:
-    clocks = _list_clocks(record)  # a clock without uncertainty was not measured: ranks that share processors read the same
-    offsets = [abs(offset) for offset, u, _, same in clocks if same and u and math.isfinite(offset)]
+    offsets = [abs(o) for o, u, _, same in _list_clocks(record) if same and u and math.isfinite(o)]
     return ClockError(record, max(offsets), None) if offsets else None
 
 
@@ -58,7 +57,7 @@ def _find_error_between(record: Record) -> ClockError | None:
 
 
 def _list_clocks(record: Record) -> Iterable[tuple[float, float, float, bool]]:
-    """Returns offset, uncertainty and residual (NaN: unknown) of each rank but rank 0, and whether it has rank 0's clock."""
+    """Returns offset, uncertainty (0: not measured) and residual of each rank but rank 0, and whether it has rank 0's clock."""
     ranks, hosts = record.surroundings.ranks, messages.hosts(record)
     columns = [numbers(column) for column in (ranks.clock.offset, ranks.clock.uncertainty, ranks.clock.residual)]
     if not hosts or any(len(column) != len(hosts) for column in columns):
