@@ -67,7 +67,7 @@ struct Cube : Grid {
     for (int z = 0; z < n; ++z)
       for (int y = 0; y < n; ++y) {
         for (int x = 0; x < n; ++x) line(y, z)[x] = std::rand() / (RAND_MAX + 1.0);
-        close(line(y, z));
+        close_line(line(y, z));
       }
   }
   double at(int x, int y, int z) const { return line(y, z)[x & (extent.points[0] - 1)]; }

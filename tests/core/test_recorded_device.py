@@ -65,9 +65,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def shown(run: Path) -> str:
+def shown(run: Path, *options: str) -> str:
     done = subprocess.run(
-        [STEELYARD, "show", run], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        [STEELYARD, "show", run, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode in (0, 1), done.stderr
     return " ".join(done.stdout.split())
@@ -76,13 +76,16 @@ def shown(run: Path) -> str:
 @pytest.mark.parametrize("name", ["node-power", "node-kernels"])
 def test_the_first_screen_names_the_device_and_no_case_is_invalid(name: str, folders: Path) -> None:
     screen = shown(folders / f"run-{name}")
-    assert "Accelerator: NVIDIA H200 (140 GiB)." in screen
-    assert "✕ 0 INVALID" in screen
+    assert screen.startswith("vm: 16 cores of Intel Xeon Processor, 126 GiB, virtual, NVIDIA H200; quick")
+    assert "INVALID" not in screen
+    whole = shown(folders / f"run-{name}", "--all")
+    assert "Accelerator: NVIDIA H200 (140 GiB)." in whole
+    assert "✕ 0 INVALID" in whole
 
 
 @pytest.mark.wings
 def test_a_sensor_of_the_device_alone_gives_no_energy_of_processors(folders: Path) -> None:
-    assert "parts that compute have no power sensor" in shown(folders / "run-node-power")
+    assert "parts that compute have no power sensor" in shown(folders / "run-node-power", "--all")
     rows = steelyard.open(folders / "run-node-power").rows()
     assert {row["mode"] for row in rows} == {"mixed", "opencl", "threads"}
     assert [row for row in rows if row["mode"] == "threads" and row["unit"] == "J"] == []

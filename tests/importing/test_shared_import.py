@@ -50,7 +50,7 @@ def test_a_shared_run_is_shown_and_compared_as_an_own_one(
     say(["share", str(measured / "b0"), "--anonymous", "-o", str(tmp_path / "x.zip")], capsys)
     told = say(["import", str(tmp_path / "x.zip"), "--runs", str(tmp_path / "runs")], capsys)
     assert told.startswith("1 run that others shared:\n")
-    assert "Run anonymous" in say(["show", "anonymous", "--runs", str(tmp_path / "runs")], capsys, 0)
+    assert "Run anonymous" in say(["show", "--all", "anonymous", "--runs", str(tmp_path / "runs")], capsys, 0)
     say(["compare", str(tmp_path / "runs" / "anonymous"), str(measured / "b1")], capsys)
 
 
