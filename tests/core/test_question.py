@@ -25,6 +25,15 @@ def test_columns_and_rows() -> None:
     assert (columns, list(rows)) == (["kernel", "value"], [("triad", 1e10)])
 
 
+def test_an_unknown_table_is_refused_before_any_run_is_read() -> None:
+    def files(table: str, folder: Path) -> list[Path]:
+        raise AssertionError("a run is read")
+
+    for asked in ("select * from result", "select r.run from result r join sample s using (run)"):
+        with pytest.raises(UsageError, match="Table with name result does not exist"):
+            query(files, asked)
+
+
 @pytest.mark.parametrize(
     "asked",
     [

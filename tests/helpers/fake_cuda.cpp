@@ -374,12 +374,14 @@ int cublasGemmEx(void*, int, int, int rows, int columns, int depth, const double
 int rocblas_create_handle(void** handle) { return *handle = &recorded, called("rocblas_create_handle"); }
 int rocblas_destroy_handle(void*) { return called("rocblas_destroy_handle"); }
 int rocblas_set_stream(void*, Stream* stream) { return of_library = stream, called("rocblas_set_stream"); }
-int rocblas_gemm_ex(void*, int first, int second, int rows, int columns, int depth, const double* alpha, const double* a,
-                    int type, int of_a, const double* b, int, int of_b, const double* beta, const double* c, int, int,
-                    double* d, int of_type, int of_d, int compute, int algorithm, std::int32_t, std::uint32_t flags) {
+int rocblas_gemm_ex(void*, int first, int second, int rows, int columns, int depth, const double* alpha,
+                    const double* a, int type, int of_a, const double* b, int, int of_b, const double* beta,
+                    const double* c, int, int, double* d, int of_type, int of_d, int compute, int algorithm,
+                    std::int32_t, std::uint32_t flags) {
   if (first != 111 || second != 111 || type != 152 || of_type != 152 || compute != 152 || algorithm || flags || c != d)
     return 11;
-  const int failed = cublasGemmEx(nullptr, 0, 0, rows, columns, depth, alpha, a, 1, of_a, b, 1, of_b, beta, d, 1, of_d, 70, -1);
+  const int failed =
+      cublasGemmEx(nullptr, 0, 0, rows, columns, depth, alpha, a, 1, of_a, b, 1, of_b, beta, d, 1, of_d, 70, -1);
   return failed ? failed : called("rocblas_gemm_ex");
 }
 

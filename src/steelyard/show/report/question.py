@@ -59,6 +59,8 @@ def query(
         # A query can make a table's name of pieces: where one is missing, all are there the next time.
         with contextlib.suppress(_Missing):
             return _read_columns(_answer_query(files, named, asked, limits or Limits()))
+    # A name that does not exist is an error also on empty tables, before the samples of all runs are read.
+    _read_columns(_answer_query(lambda table, folder: (), columns.TABLES, asked, limits or Limits()))
     return _read_columns(_answer_query(files, columns.TABLES, asked, limits or Limits()))
 
 
