@@ -136,7 +136,7 @@ def test_the_screen_has_the_value_of_each_figure_that_all_else_has() -> None:
         replace(r, verdict=report_fixture.UNSETTLED, metrics={n: replace(v, **spread) for n, v in r.metrics.items()})
         if r.kernel == "triad" else r for r in full.results)  # fmt: skip
     of = replace(full, results=changed)
-    assert "Triad (memory)     ◐ 51.9 GB/s   13.0" in text(screen.screen(of, 80, None))
+    assert "Triad (memory)     ◐ 51.9 GB/s  30.7 – 68.3   normal   13.0" in text(screen.screen(of, 80, None))
     assert "Triad bandwidth (61.0 GB/s) 51.9 GB/s" in everything(of)
     assert "41.0" not in everything(of)
     assert (
@@ -276,7 +276,7 @@ def test_the_screen_says_for_which_figures_a_run_can_be_used() -> None:
 def test_what_is_normal_has_the_unit_of_the_machine_and_not_of_a_core() -> None:
     of = report_fixture.evaluation()
     line = next(line.plain for line in screen.screen(of, 80, None) if line.plain.startswith("Triad"))
-    assert line.split()[2:9] == ["51.9", "GB/s", "13.0", "normal", "30.7", "–", "68.3"]
+    assert line.split()[2:9] == ["51.9", "GB/s", "30.7", "–", "68.3", "normal", "13.0"]
 
 
 def test_all_has_what_the_first_screen_leaves_out() -> None:

@@ -26,7 +26,8 @@ MOST_WRONG, MOST_TABLED = 2, 2  # the last: benchmarks with tables beside the fi
 PER_CORE = ("triad", "peak", "application.hpl")  # figures of which a machine of more cores has more
 WANTED = 0.05  # what everybody wants it to be
 PRESETS = {"quick": "standard"}  # the next longer one
-COLUMNS = {"this machine": 15, "a core": 7, "good?": 9, "normal is": 13, "sure to": 8, "next run": 13}
+COLUMNS = {"this machine": 15, "normal is": 13, "rated": 9, "a core": 7, "sure to": 8, "next run": 13}
+LEVELS = {"UNSETTLED": "unsettled", "DISTURBED": "disturbed", "INVALID": "failed"}
 
 
 def show(judged: Evaluation | Summary, console: Console, report: Path | None, earlier: str = "") -> None:
@@ -110,7 +111,8 @@ def _table(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
     if not chosen:
         return _list_energy(run, left)
     standings = find_standings(chosen, run.machine)
-    unsure = Text("?: unsure", style="dim") if any(one and not one.certain for one in standings) else Text()
+    legend = [f"{SIGNS[level]} {word}" for level, word in LEVELS.items() if any(f.shown.level == level for f in chosen)]
+    legend += ["?: unsure"] if any(one and not one.certain for one in standings) else []
     names = dict(COLUMNS)
     if all(f.shown.statistic for f in chosen):
         names = {name: size for name, size in names.items() if name not in ("sure to", "next run")} | {
@@ -129,9 +131,9 @@ def _table(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
         line = Text(pad(title, left))
         for name, size in names.items():
             text = pad("".join(cut(cells.get(name, ""), size - 1, 1)), size, right=True)
-            line.append(text, "bold" if name == "this machine" else style if name == "good?" else "")
+            line.append(text, "bold" if name == "this machine" else style if name == "rated" else "")
         lines.append(line)
-    return [*lines, *_list_energy(run, left), *filter(None, [unsure])]
+    return [*lines, *_list_energy(run, left), *([Text(", ".join(legend), style="dim")] if legend else [])]
 
 
 def _fill_cells(figure: Figure, standing: Standing | None, machine: Machine) -> dict[str, str]:
@@ -154,15 +156,15 @@ def _fill_cells(figure: Figure, standing: Standing | None, machine: Machine) -> 
         }
     if shown.above or figure.doubted:
         above = (
-            {"good?": "▲ ABOVE", "normal is": f"≤ {number(figure.limit.value)}"} if shown.above and figure.limit else {}
+            {"rated": "▲ ABOVE", "normal is": f"≤ {number(figure.limit.value)}"} if shown.above and figure.limit else {}
         )
-        return cells | {"good?": "▲ DOUBT"} | above
-    cells["good?"] = "–"
+        return cells | {"rated": "▲ DOUBT"} | above
+    cells["rated"] = "–"
     if standing:
         scale = value.value / standing.value.value
         limit = value.value / standing.ratio
         low, high = (end * scale for end in standing.normal) if standing.normal else (standing.least * limit, limit)
-        cells |= {"good?": standing.marked, "normal is": f"{number(low)} – {number(high)}"}
+        cells |= {"rated": standing.marked, "normal is": f"{number(low)} – {number(high)}"}
     return cells
 
 
@@ -190,10 +192,9 @@ def _list_use(run: Summary, width: int) -> list[Text]:
     counted = Text.assemble(
         (SIGNS["CLEAN"], COLOURS["CLEAN"]), f" {run.verdicts.get('CLEAN', 0)} of {total} values CLEAN"
     )
-    words = {"UNSETTLED": "unsettled", "DISTURBED": "disturbed", "INVALID": "failed"}
     for level, n in run.verdicts.items():
-        if level in words and n:
-            counted.append_text(Text.assemble(", ", (SIGNS[level], COLOURS[level]), f" {n} {words[level]}"))
+        if level in LEVELS and n:
+            counted.append_text(Text.assemble(", ", (SIGNS[level], COLOURS[level]), f" {n} {LEVELS[level]}"))
     lines = [Text(), *(Text(line, style="bold") for line in cut(sentence, width, 3))]
     lines += [counted] if counted.cell_len <= width else map(Text, fold(counted.plain, width))
     if not run.finished:
