@@ -27,7 +27,7 @@ NO_INTERVAL = (
 )
 NO_SPEEDS = ("W", "J")  # units of values that are no part of a mean ratio of times
 BEST = "best configuration"
-# Parameters that do not say what was measured: two imports may differ in them as a whole.
+# Conditions, not what was measured: imports that differ in one of them everywhere still have rows in common.
 CONDITIONS = ("version", "build", "commit", "python_version", "options", "compiler", "toolchain", "MPI")
 BY_TOOLS = "Repetitions of other tools: Steelyard did not see how they were measured."
 

@@ -20,7 +20,7 @@ Meaning = tuple[str, str, str]  # benchmark, kernel, metric
 
 @dataclass(frozen=True)
 class Near:
-    """A published system and its distance to a run. `factors` has by meaning the geometric mean of run / system."""
+    """A published system and its distance to a run. `factors` has the geometric mean of run / system for each quantity."""
 
     side: Side
     distance: float

@@ -21,7 +21,7 @@ from steelyard.show.report.json_output import print_json
 
 MOST_RUNS, MOST_REASONS, MOST_FILES = 12, 8, 3  # lines of the screen
 MOST_SIDES = 6  # runs of a report
-DATES = 24  # letters of two dates
+DATES = 24  # letters of a line that two dates need
 
 MOST_VALUES = 3  # of a part of the names
 MEANINGS = {  # of parts of names, in words

@@ -143,7 +143,7 @@ def describe_point(point: Point, whole: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write_network(network: Network) -> dict[str, Any]:
-    """A run stands for the protocols that it measured, of which there may be several."""
+    """Returns the network as JSON. The name of a run replaces the protocols that it measured."""
     across = (
         {"run": network.name}
         if network.name

@@ -56,7 +56,7 @@ def read_text(text: Text) -> Values:
                     yield _make_value(row[3], word, row[2] or "", statistic, about, _find_share(part, at))
         for row, at in times:
             with part.row(at):
-                if at <= last + 4:  # those behind an output that follows belong to it
+                if at <= last + 4:  # later lines belong to the next output
                     yield _make_value(row[2], row[1], "s", statistic, about)
 
 

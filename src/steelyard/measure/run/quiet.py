@@ -119,7 +119,7 @@ def judge(
     """Judges the readings, which come from the processors by turns. Without `proofs`, only the load average is known.
 
     `cores` and `memory` have a number for each processor: processors with the same number have equal cores, or the same memory.
-    Empty: as the readings show.
+    If they are empty, the readings tell which processors are equal.
     """
     proofs = proofs or Proofs(load_average=os.getloadavg()[0])
     inside, slow = None, {}

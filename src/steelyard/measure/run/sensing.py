@@ -19,7 +19,7 @@ from steelyard.model import Case, Machine, Plan, Sampling
 
 PERIOD = 0.1  # default seconds between two readings
 IDLE = 3.0  # seconds of readings on the idle machine before the first case
-IDLE_WINDOWS = 10  # minimum for the same, in windows of the slowest sensor
+IDLE_WINDOWS = 10  # least time for which the idle machine is read, in windows of the slowest sensor
 MANY = 100_000  # samples: enough to fill the time with a short operation; each needs 200 bytes in the record
 ENDS_AT = 4  # a case ends after this multiple of its seconds, even with fewer than the minimum of samples
 

@@ -160,7 +160,7 @@ def remove_expired(base: sqlite3.Connection, now: int) -> bool:
         if rows:
             last = max(rows[-1][1], keeping.get("removed", -1))
             base.execute("insert or replace into settings values ('removed', ?)", (last,))
-        # The moments of these say nothing of their age.
+        # The moments of these parts lie in the future, so the time of storing tells their age.
         removed = max(len(rows), _delete(base, "parts", "hour > ? and stored < ?", (ahead, before)))
     for word, level in NAMES.items():
         if word in keeping:

@@ -22,7 +22,7 @@ from steelyard.power.stores._database import Database
 from steelyard.power.stores._snapshot import Snapshot
 
 SELDOM = 60.0  # seconds between two looks for what is to be tidied up
-SOON = 5.0  # seconds until the next one if there is more to do
+SOON = 5.0  # seconds until the store is tidied again, if the last time left work
 LONGEST = 2.0  # seconds that such a look takes, about: readings wait meanwhile
 BRIEF = 0.05  # seconds of a transaction after which others get their turn
 POLL = 0.12  # seconds: SQLite looks every 0.1 s whether it may write

@@ -26,7 +26,7 @@ from steelyard.show.report.reasons import frequent
 from steelyard.show.report.verdict_marks import signed
 from steelyard.statistics.validity.trust import write_if_doubtful
 
-LONG = 10_000  # letters of a figure's JSON
+LONG = 10_000  # letters of a figure's JSON: longer ones are stored compressed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,7 @@ class Measured:
 
     @property
     def others(self) -> Account | None:
-        """Returns the account of other processes on the whole machine, which has at least the measured processors."""
+        """Returns what other processes used on the whole machine, which may have more processors than were measured."""
         used, elapsed = self.surroundings.machine_other, self.elapsed or 0.0
         processors = self.surroundings.machine_processors or self.processors
         return None if used is None else Account.of(used * elapsed, processors, elapsed)

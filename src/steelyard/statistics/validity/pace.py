@@ -134,7 +134,7 @@ def seconds_waited(record: Record) -> float:
 class Choice:
     """The disturbed samples (`aside`), and their causes: each kind with its number of samples.
 
-    `evidence` is of each kind if too few samples are left.
+    If too few samples are left without them, `evidence` names each kind.
     """
 
     aside: Mask

@@ -76,7 +76,7 @@ def open_service(settings: Mapping[str, str]) -> tuple[Service, str]:
 
 
 def _split_address(url: str) -> tuple[str, str]:
-    """Returns (host, the address without a path). Plain HTTP would show the password to everyone on the network path."""
+    """Returns (host, the address without a path). UsageError for plain HTTP to another machine, which shows the password."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
