@@ -243,6 +243,14 @@ def tell(*texts: str) -> list[dict[str, Scalar]]:
     return [next(dict(value.parameters) for value in group.values if value.file == name) for name in names]
 
 
+def test_the_build_of_hpcc_is_that_of_the_hpl_in_it() -> None:
+    found = read(output("hpcc.txt"))
+    hpl = {value.tool for value in found.values if value.benchmark == "application.hpl"}
+    assert hpl
+    assert all(found.conditions[tool]["build"] == "Oct 24 2014 at 03:13:21" for tool in hpl)
+    assert not any("version" in found.conditions[tool] for tool in hpl)
+
+
 def test_the_record_of_a_job_states_nodes_ranks_and_hosts() -> None:
     osu = output("osu_latency.txt")
     records = [JOB.format(nodes=2, hosts=ON.format(pair)) for pair in ("n4,n8", "n[1-2]", "n8,n4")]

@@ -21,7 +21,6 @@ BOUNDED = {
     "show/command_line/command_group.py": "a module of Steelyard",
     "show/command_line/help_page.py": "a help text of Steelyard",
     "power/command_line/connections.py": "a word of the user",
-    "show/report/lines.py": "a finding of Steelyard",
     "model/scope.py": "a path of sysfs",
     "measure/telemetry/sensors/_words.py": "at most MOST_DIGITS characters",
 }

@@ -126,8 +126,10 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
 
 
 def _find_conditions(tool: str, readings: Sequence[Reading], headings: ToolMarks) -> dict[str, str]:
-    stated = [reading.conditions.get(tool, {}) for reading in readings]
-    found = {VERSION: headings.find_version(tool)} | {name: word for own in stated for name, word in own.items()}
+    """Returns the conditions that the tool states, and those of other tools in the file: HPCC says how its HPL was compiled."""
+    found = {name: word for reading in readings for own in reading.conditions.values() for name, word in own.items()}
+    found |= {VERSION: headings.find_version(tool)}
+    found |= {name: word for reading in readings for name, word in reading.conditions.get(tool, {}).items()}
     return {name: word for name, word in found.items() if word}
 
 
