@@ -10,7 +10,7 @@ from rich.text import Text
 from steelyard.compare.standing import Standing
 from steelyard.judge import findings
 from steelyard.judge.findings.remedies import write_command
-from steelyard.model import Evaluation, Finding, Machine, Remedy, units
+from steelyard.model import Evaluation, Finding, Level, Machine, Remedy, units
 from steelyard.model.cores import usable_cores
 from steelyard.model.words import plural
 from steelyard.show.report import condition, details, screen_tables, usable, values
@@ -27,7 +27,7 @@ PER_CORE = ("triad", "peak", "application.hpl")  # figures of which a machine of
 WANTED = 0.05  # what everybody wants it to be
 PRESETS = {"quick": "standard"}  # the next longer one
 COLUMNS = {"this machine": 15, "normal is": 13, "rated": 9, "a core": 7, "sure to": 8, "next run": 13}
-LEVELS = {"UNSETTLED": "unsettled", "DISTURBED": "disturbed", "INVALID": "failed"}
+LEVELS: dict[Level, str] = {"UNSETTLED": "unsettled", "DISTURBED": "disturbed", "INVALID": "failed"}
 
 
 def show(judged: Evaluation | Summary, console: Console, report: Path | None, earlier: str = "") -> None:
