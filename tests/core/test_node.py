@@ -225,7 +225,7 @@ int main() {
     Params p("mode=mixed @PARAMETERS@");
     Modes<@NAME@> modes(p, team);
     modes.share_ = share;
-    modes.kernel_->forget(team);
+    modes.kernel_->spoil_results(team);
     team.each([&](Worker w) { modes.run(w, 2); });
     Check check = modes.check();
     std::cout << share << (check.passed ? " passed " : " failed ") << check.detail << std::endl;
