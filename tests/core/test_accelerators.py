@@ -249,6 +249,8 @@ def test_what_is_lacking_is_named_with_what_helps(programs: dict[str, Path], tmp
     assert "has too little memory" in full["error"]
     (no_node,) = ask(programs["device.transfer"], given, ["bytes=1000 door=cuda memory_policy=bind:900"])
     assert no_node["error"].startswith("memory_policy='bind:900': the system rejects it")
+    (unread,) = ask(programs["device.transfer"], given, ["bytes=1000 door=cuda page_size=huge"])
+    assert "page_size" in unread["error"]
 
 
 @pytest.mark.long

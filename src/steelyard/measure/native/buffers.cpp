@@ -19,10 +19,13 @@
 namespace steelyard {
 
 MemoryPolicy::MemoryPolicy(Params& p)
-    : pages(p.choice("page_size", "default", {"default", "4k", "transparent", "huge"})),
-      memory(p.word("memory_policy", "local")) {
-  if (memory != "local" && memory != "interleave" && memory.rfind("bind:", 0) != 0)
-    throw CaseError(join({"parameter memory_policy='", memory, "' must be local, interleave or bind:NODE"}));
+    : pages(p.choice("page_size", "default", {"default", "4k", "transparent", "huge"})), memory(read_policy(p)) {}
+
+std::string read_policy(Params& p) {
+  std::string policy = p.word("memory_policy", "local");
+  if (policy != "local" && policy != "interleave" && policy.rfind("bind:", 0) != 0)
+    throw CaseError(join({"parameter memory_policy='", policy, "' must be local, interleave or bind:NODE"}));
+  return policy;
 }
 
 std::string first_line(const std::string& path) {

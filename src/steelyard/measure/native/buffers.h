@@ -25,6 +25,9 @@ struct MemoryPolicy {
   std::string key() const { return join({pages, "/", memory}); }
 };
 
+// "local" (first touch), "interleave" or "bind:N", as the case says.
+std::string read_policy(Params& p);
+
 // While it lives, the memory that this thread touches first comes from the nodes of a policy.
 class ThreadMemory {
  public:

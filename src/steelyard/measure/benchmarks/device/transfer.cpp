@@ -37,7 +37,7 @@ class Transfer : public OnDevice {
       : OnDevice(p, team),
         bytes_(counted_bytes(p)),
         pinned_(p.choice("memory", "pinned", {"pinned", "pageable"}) == "pinned"),
-        policy_(MemoryPolicy(p).memory),
+        policy_(read_policy(p)),
         sent_(*device, bytes_),
         kept_(*device, bytes_),
         source_(host()),
