@@ -58,9 +58,9 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is accepted: the `slow`ness that must be found, values that were promised, hosts that could not be measured.
+    """What the user asks: the slowness that must be found (`slow`, a share), and values that were promised (`expect`).
 
-    `again` is the command that measures each node once more.
+    `failed` has the hosts without a run, each with the reason. `again` is the command that measures each node once more.
     """
 
     slow: float

@@ -10,7 +10,7 @@ WELL_INSIDE, WELL_BEYOND, ROOMY = 0.5, 2.0, 0.75
 
 
 def cache_levels(machine: Machine, cpu: int) -> list[Cache]:
-    """Returns the data and unified caches of one processor, nearest first; empty when the machine does not tell."""
+    """Returns the data and unified caches of one processor, nearest first. It is empty if the system lists no caches."""
     caches = (cache for cache in machine.caches if cpu in cache.cpus and cache.kind != "instruction")
     return sorted(caches, key=lambda cache: cache.level)
 

@@ -6,7 +6,7 @@ from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Machine
 
-_TOOLS = {  # of each door: the fact of a device, and the variable that tells it to a program
+_TOOLS = {  # by door: facts of a device, each with the variable in which a program gets it
     "cuda": {"compiler": "STEELYARD_NVRTC", "library": "STEELYARD_CUBLAS", "collectives": "STEELYARD_NCCL"},
     "hip": {"library": "STEELYARD_ROCBLAS", "collectives": "STEELYARD_RCCL"},
 }

@@ -73,7 +73,7 @@ def main_nodes(nodes: Iterable[NumaNode]) -> tuple[NumaNode, ...]:
 
 
 def free_memory(files: KernelFiles, nodes: Iterable[NumaNode]) -> int:
-    """Returns the bytes that are free on these nodes; 0 for those that do not tell."""
+    """Returns the bytes that are free on these nodes. A node whose file has no such number counts as 0."""
     return sum(_read_node_memory(files, node.number, "MemFree") or 0 for node in nodes)
 
 

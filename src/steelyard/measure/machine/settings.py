@@ -156,7 +156,7 @@ _PARTITIONS = ("/proc/device-tree/ibm,partition-name", "/sys/firmware/devicetree
 
 
 def _read_hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
-    """Returns the hypervisor's name, "unnamed" for one that hides it, "none", or unknown where nothing could tell."""
+    """Returns the hypervisor's name, "unnamed" if it hides it, "none" without one, or unknown."""
     hypervisor, path = _find_hypervisor(files)
     if hypervisor:
         return Setting("hypervisor", hypervisor, path)

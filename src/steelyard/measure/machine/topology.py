@@ -85,7 +85,7 @@ def _list_cores(
 
 
 def allowed_cpus(files: KernelFiles, online: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the processors in this process's affinity; in a recorded tree /proc/self/status tells it."""
+    """Returns the processors in this process's affinity. In a recorded tree they are read from /proc/self/status."""
     if files.live:
         try:
             return tuple(sorted(os.sched_getaffinity(0)))

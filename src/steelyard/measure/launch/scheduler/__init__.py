@@ -36,7 +36,7 @@ class Launcher:
     """The start of ranks: a command line and its environment. Both are pure functions.
 
     `name` is what --launcher calls it, and the program that must be on the PATH for it to be taken by itself. `alone` returns
-    the words before a command that runs once on a host, in this allocation or else in a job of its own; None: by ssh.
+    the words that start a command once on a host: in this allocation, otherwise in a job of its own. None: ssh starts it.
     """
 
     name: str
