@@ -58,11 +58,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "measure/launch/host_networks.py": (
         "text: python3",
     ),  # the script for hosts, of which a test below checks each line
-    "fleet/run_folders.py": (
-        "concurrent.futures.ProcessPoolExecutor",
-        "multiprocessing",
-    ),  # as below
-    "importing/readers.py": (
+    "system/copies.py": (
         "concurrent.futures.ProcessPoolExecutor",
         "multiprocessing",
     ),  # copies of this process by fork, which start no program

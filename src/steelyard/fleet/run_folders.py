@@ -1,7 +1,6 @@
 """The folders of runs that a user means: runs, and folders that contain runs."""
 
 import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from steelyard.measure import records
 from steelyard.show.command_line.evaluated_run import find_older_summary, read_summary
 from steelyard.show.command_line.progress_line import Line
 from steelyard.show.report.summary import Summary
-from steelyard.system.signals import ENDING
+from steelyard.system.copies import open_copies
 
 MANY = 8  # runs without a summary, from which on processes judge them side by side
 
@@ -56,38 +55,22 @@ def _judge(folders: Sequence[Path], paths: Sequence[Path]) -> Iterator[tuple[Pat
     if len(folders) < MANY or processors < 2:
         yield from ((folder, _judge_one(folder, paths)) for folder in folders)
         return
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import as_completed
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import active_children, get_context
 
     from steelyard.judge import evaluation  # noqa: F401 (loaded once, and not in each process)
     from steelyard.show.report import summarised_run  # noqa: F401
 
-    pool = ProcessPoolExecutor(processors, get_context("fork"), _begin)
     left = set(folders)
-    try:
-        futures = {pool.submit(_judge_one, folder, paths): folder for folder in folders}
-        for future in as_completed(futures):
-            folder, answer = futures[future], future.result()
-            left.discard(folder)
-            yield folder, answer
-    except BrokenProcessPool:  # a process was killed, for example for lack of memory
-        yield from ((folder, _judge_one(folder, paths)) for folder in folders if folder in left)
-    except BaseException:
-        for child in active_children():
-            child.kill()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _begin() -> None:
-    """Prepares a process that judges: signals are for its parent, and it ends with this one."""
-    import ctypes
-
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    with open_copies(processors) as pool:
+        try:
+            futures = {pool.submit(_judge_one, folder, paths): folder for folder in folders}
+            for future in as_completed(futures):
+                folder, answer = futures[future], future.result()
+                left.discard(folder)
+                yield folder, answer
+        except BrokenProcessPool:  # a process was killed, for example for lack of memory
+            yield from ((folder, _judge_one(folder, paths)) for folder in folders if folder in left)
 
 
 def _judge_one(folder: Path, paths: Sequence[Path]) -> Answer:

@@ -1,7 +1,6 @@
 """Reads the contents of files, of many bytes in a process for each processor."""
 
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +11,11 @@ from steelyard.importing import reading
 from steelyard.importing.format import Format
 from steelyard.importing.reading import Reading
 from steelyard.importing.streams import Content
-from steelyard.system.signals import ENDING, TimeOver, time_limit
+from steelyard.system.copies import open_copies
+from steelyard.system.signals import TimeOver, time_limit
 
 if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import Executor
 
 LARGE = 30_000_000  # bytes from which on the processes save more time than they cost
 _formats: list[Format] = []  # of a process that reads
@@ -35,21 +35,11 @@ def open_readers(formats: Sequence[Format], size: int) -> Iterator[tuple[Ask, in
     if size < LARGE or processors < 2:
         yield lambda content, most: partial(_read_in_time, formats, content, most), 0
         return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import active_children, get_context
-
-    pool = ProcessPoolExecutor(processors, get_context("fork"), _begin, (formats,))
-    try:
+    with open_copies(processors, partial(_formats.extend, formats)) as pool:
         yield partial(_ask, pool, formats), 2 * processors
-    except BaseException:
-        for child in active_children():
-            child.kill()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
-def _ask(pool: "ProcessPoolExecutor", formats: Sequence[Format], content: Content, most: float) -> Callable[[], Answer]:
+def _ask(pool: "Executor", formats: Sequence[Format], content: Content, most: float) -> Callable[[], Answer]:
     from concurrent.futures.process import BrokenProcessPool
 
     here = partial(_read_in_time, formats, content, most)
@@ -65,16 +55,6 @@ def _ask(pool: "ProcessPoolExecutor", formats: Sequence[Format], content: Conten
             return here()
 
     return wait
-
-
-def _begin(formats: Sequence[Format]) -> None:
-    """Prepares a process that reads: signals are for its parent, and it ends with this one."""
-    import ctypes
-
-    _formats[:] = formats
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _read_there(content: Content, most: float) -> Answer:

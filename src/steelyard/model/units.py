@@ -58,16 +58,18 @@ def split_span(
             break
     if first[1] != last[1] and (low == 0 or high <= 100 * low):
         of = last[1] if near is None else quantity(near, unit).partition(" ")[2]
-        factor = next((f for f, prefix in _PREFIXES if of == f"{prefix}{unit.removeprefix('1')}"), 1.0)
-        first, last = ((significant(end / factor, digits), of) for end in (low, high))
+        first, last = ((significant(end / _find_factor(of, unit), digits), of) for end in (low, high))
     return (first[0], first[1]), (last[0], last[1])
 
 
 def within(value: float, unit: str, near: float) -> str:
     """Returns the number of `value` with the prefix of the value `near`, without the unit: 1.2e10 near 3e11 B/s → '12.0'."""
-    of = quantity(near, unit).partition(" ")[2]
-    factor = next((f for f, prefix in _PREFIXES if of == f"{prefix}{unit.removeprefix('1')}"), 1.0)
-    return significant(value / factor)
+    return significant(value / _find_factor(quantity(near, unit).partition(" ")[2], unit))
+
+
+def _find_factor(prefixed: str, unit: str) -> float:
+    """Returns the factor of the prefix that a unit has: "Gflop/s", "flop/s" → 1e9."""
+    return next((f for f, prefix in _PREFIXES if prefixed == f"{prefix}{unit.removeprefix('1')}"), 1.0)
 
 
 def nominal(value: float, unit: str, digits: int = 3) -> str:

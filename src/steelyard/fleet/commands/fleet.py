@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.fleet.options import Format
+from steelyard.fleet.options import UNDECIDED, Format, read_slowness
 from steelyard.model.numbers import option
 from steelyard.show.command_line.options import OUTPUT, All, Json, Paths, Quiet, Runs, work_option
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from steelyard.show.report.summary import Summary
 
 PLACE = 102
-UNDECIDED = 5  # exit code
 WORDS = ("--only", "memory", "--only", "core")  # of the run on each host
 ACCEPT = "Acceptance"
 AT_ONCE = 64  # starts of ssh that a login node carries
@@ -127,8 +126,7 @@ def command(
 
     shape = output_forms.choose_form(all_, json_)  # which refuses two of them
     form = checks.choose_format(form, json_=json_) or shape
-    if not 0 < slow < 100:
-        raise UsageError(f"'{slow:g}' (given by --slow) is not a percentage between 0 and 100. Give one, such as 5.")
+    slowness = read_slowness(slow)
     if expect and not accept:
         raise UsageError("--expect is a rule of an acceptance. Add --accept.")
     failed: dict[str, str] = {}
@@ -141,7 +139,7 @@ def command(
     accepted = None
     if accept:
         again = acceptance.word_again(runs if measure or hosts else folders[0].parent, fleet.nodes, words)
-        asked = acceptance.Asked(slow=slow / 100, expect=expect or (), failed=failed, again=again)
+        asked = acceptance.Asked(slow=slowness, expect=expect or (), failed=failed, again=again)
         accepted = acceptance.judge(fleet, read, asked)
     if form == "json":
         print_json(fleet_screen.as_plain(fleet, accepted))

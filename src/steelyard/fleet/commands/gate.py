@@ -6,12 +6,11 @@ from typing import Annotated
 import typer
 
 from steelyard.errors import UsageError
-from steelyard.fleet.options import Format
+from steelyard.fleet.options import UNDECIDED, Format, read_slowness
 from steelyard.model.numbers import length_of_time
 from steelyard.show.command_line.options import Json, Paths, Runs, Trust
 
 PLACE = 103
-UNDECIDED = 5  # exit code
 
 
 def command(
@@ -80,8 +79,7 @@ def command(
         return
     form = checks.choose_format(form, json_=json_)
     seconds = length_of_time(budget, "--budget")
-    if not 0 < slow < 100:
-        raise UsageError(f"'{slow:g}' (given by --slow) is not a percentage between 0 and 100. Give one, such as 5.")
+    slowness = read_slowness(slow)
     baseline = baselines.find(runs, names or [])
     expect = expect or [*baseline.expect] if baseline else expect
     folders = baseline.folders if baseline else run_folders.find(names or [], runs)
@@ -100,7 +98,7 @@ def command(
         else:
             reference = gate.find_reference(sides, summaries, here.host)
     gated = gate.measure(
-        reference, here, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen
+        reference, here, runs, paths or [], seconds=seconds, slow=slowness, trusted=trust, screen=screen
     )
     if form == "json":
         print_json(gate_screen.as_plain(gated))

@@ -1,6 +1,5 @@
 """Rule: finds figures above a limit of the machine, where the limit or the figure is wrong."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from steelyard.judge.findings.remedies import advise
@@ -59,8 +58,9 @@ def _make_finding(name: str, excesses: list[Excess], count: int) -> Finding:
         "run --system FILE.toml",
     )
     brief = f"{most.result.benchmark} {most.result.kernel} is {percent(most.share)} of its limit: one of both is wrong."
-    found = Finding("above_limit", "notice", claim, evidence, cause, remedy, name, effect=most.share, reach="figures")
-    return replace(found, brief=brief)
+    return Finding(
+        "above_limit", "notice", claim, evidence, cause, remedy, name, effect=most.share, reach="figures", brief=brief
+    )
 
 
 def _label(excess: Excess) -> str:

@@ -1,7 +1,6 @@
 """Rule: measures the cost of small pages at the worst corner of APEX-MAP, in the memory latency, and in Triad."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from steelyard.model import Evaluation, Finding, Result
@@ -134,6 +133,6 @@ def _judge_ladder(evaluation: Evaluation) -> list[Finding]:
         cause = "With pages of 4 KiB, the address translations of so much memory fit neither the TLB nor the caches."
         remedy = _suggest_remedy(policy.value, policy.source)
         brief = f"Huge pages are off: beyond the caches, the latency still rises by {quantity(rise.value - 1, '%', 2)}."
-        found = Finding("huge_pages", "notice", claim, evidence, cause, remedy, "memory.latency", effect=rise.value)
-        return [replace(found, brief=brief)]
+        effect = rise.value
+        return [Finding("huge_pages", "notice", claim, evidence, cause, remedy, "memory.latency", effect, brief=brief)]
     return []

@@ -1,6 +1,5 @@
 """Rule: checks whether messages in both directions at once reach nearly twice the bandwidth of one direction."""
 
-from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
@@ -107,8 +106,10 @@ def _report_possible(benchmark: str, compared: list[Directions]) -> list[Finding
         effect, remedy = (2 / worst.gain.value, REMEDY) if apart else (None, "")
         brief = f"Both directions at once have only {worst.gain.value:.2f} times the bandwidth of one."
         act = "check duplex and speed of the link: ethtool, ibstat" if apart else ""
-        found = Finding("two_way", "notice", claim, evidence, CAUSES[apart], remedy, benchmark, effect)
-        return [replace(found, brief=brief, action=act)]
+        cause = CAUSES[apart]
+        return [
+            Finding("two_way", "notice", claim, evidence, cause, remedy, benchmark, effect, brief=brief, action=act)
+        ]
     if not poor and sum(s.gain.low > FULL for s in compared) * 2 > len(compared):
         claim = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_name_median(len(compared))}."
         cause = (
